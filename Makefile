@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+#
+# One entry for everything a person or CI does with this tree; `make help` lists it.
+# The work itself is in tools/setup, tools/check and the Makefiles of the parts.
+
+BUILD := $(CURDIR)/build
+O := $(BUILD)/user
+PREFIX ?= /usr/local
+
+need = @tools/setup/need
+sub = $(if $(wildcard $(1)/Makefile),$(MAKE) --no-print-directory -C $(1) O=$(O) $(2))
+
+.PHONY: all module user demo check quick unit model lint debug-kernel \
+	install uninstall clean help
+.DEFAULT_GOAL := all
+
+all: module user
+
+module:
+	$(need) module
+	+@KVER="$(KVER)" DEBUG="$(DEBUG)" MAKE="$(MAKE)" tools/setup/build-module
+
+user:
+	$(need) user
+	@mkdir -p $(O)/bin $(O)/examples
+	+@$(call sub,userspace,)
+	+@$(call sub,tools/dsmctl,)
+	+@$(call sub,tools/dsmrun,)
+
+demo:
+	$(need) module user guest kernels
+	+@$(MAKE) --no-print-directory KVER=6.12 module user
+	@tools/demo/run
+
+check:
+	$(need) module user guest kernels unit lint debug-kernel
+	@tools/check/run check
+
+quick:
+	$(need) module user guest kernels unit
+	@tools/check/run quick
+
+unit:
+	$(need) unit
+	@tools/check/run unit
+
+model:
+	$(need) unit
+	@tools/check/run model
+
+lint:
+	$(need) module lint
+	@tools/check/run lint
+
+debug-kernel:
+	$(need) module debug-kernel
+	@tools/setup/debug-kernel
+	+@$(MAKE) --no-print-directory KVER=debug module
+
+install: all
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" KVER="$(KVER)" tools/setup/install
+
+uninstall:
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/setup/uninstall
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@printf '%s\n' \
+	'make                module, library and tools, for the running kernel if its headers' \
+	'                    are here, else for every installed Debian kernel with headers' \
+	'make demo           four guests compute on one shared memory (about 5 minutes)' \
+	'make check          every test; last line "N passed, N failed" (at most 45 minutes)' \
+	'make quick          the part of check that fits into 8 minutes' \
+	'make unit           core units on the host, under ASan and UBSan' \
+	'make model          the protocol explorer, on the host' \
+	'make lint           W=1 and sparse builds, checkpatch, kernel-doc, layers, licences' \
+	'make debug-kernel   build (once) the debug kernel for dsmvm --kernel debug' \
+	'make install        to PREFIX (now $(PREFIX)), the module for the kernels built' \
+	'make uninstall      remove what install put there' \
+	'make clean          remove build/' \
+	'' \
+	'KVER=6.1 | 6.12 | debug | <release> | all   kernels to build the module for' \
+	'DEBUG=1                                     compile protocol assertions in' \
+	'DSM_NO_INSTALL=1                            print missing packages, do not install' \
+	'' \
+	'tools/dsmvm run -n 4 -- PROGRAM             run a program on four guests' \
+	'tools/dsmvm shell -n 2                      a prompt on a guest of a cluster' \
+	'' \
+	'Results are below build/: build/<kernel>/dsm.ko, build/user/, build/logs/.'
