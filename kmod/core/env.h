@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The core's one gate to its surroundings: kernel headers in the module, a
+ * small shim in the host builds (unit tests, explorer, simulator). Nothing else
+ * in core includes a header from outside core.
+ */
+#ifndef DSM_CORE_ENV_H
+#define DSM_CORE_ENV_H
+
+#ifdef __KERNEL__
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/hash.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include <asm/byteorder.h>
+#include "../compat.h"
+
+#define DSM_PAGE_BYTES ((u32)PAGE_SIZE)
+
+/**
+ * dsm_env_bytes() - address of a frame's bytes
+ * @frame: what the shell stored in struct dsm_page, a struct page
+ *
+ * Context: any. Frames are never in high memory.
+ * Return: address of DSM_PAGE_BYTES bytes.
+ */
+static inline u8 *dsm_env_bytes(void *frame)
+{
+	return page_address((struct page *)frame);
+}
+
+/* A reference for a message that carries the frame; net drops it. */
+static inline void dsm_env_frame_get(void *frame)
+{
+	get_page((struct page *)frame);
+}
+#else
+#include "env_host.h"
+#endif
+
+/*
+ * Protocol assertions: numbered in Documentation/invariants.rst. In debug
+ * builds a broken one is reported once; it is never caused by peer data, which is checked before.
+ */
+#ifdef DSM_DEBUG
+#ifdef __KERNEL__
+#include <linux/bug.h>
+#define dsm_assert(cond) WARN_ONCE(!(cond), "dsm: broken invariant: %s\n", #cond)
+#else
+#define dsm_assert(cond) dsm_host_assert(!!(cond), #cond, __FILE__, __LINE__)
+#endif
+#else
+#define dsm_assert(cond) do { if (0) (void)(cond); } while (0)
+#endif
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The wire format: every struct that crosses the network, and the checked
+ * readers and writers of message bodies. All fields are little-endian; reserved fields are sent as 0 and refused otherwise.
+ *
+ * Header and numbers follow messaging.md 1.2 and 1.3, names follow protocol.md; numbers
+ * from 130 are messages that the catalogue lacks.
+ */
+#ifndef DSM_CORE_WIRE_H
+#define DSM_CORE_WIRE_H
+
+#include "types.h"
+
+#define DSM_WIRE_MAGIC 0x314d5344u	/* "DSM1", in HELLO only */
+#define DSM_WIRE_VERSION 1u		/* in HELLO only */
+
+/**
+ * enum dsm_msg_type - message numbers
+ *
+ * Class in brackets: REQ, FWD, RSP or CTL.
+ */
+enum dsm_msg_type {
+	DSM_MSG_JOIN_DONE = 3,		/* CTL: reserved for AUTH */
+	DSM_MSG_FETCH = 10,		/* REQ: page wanted */
+	DSM_MSG_PAGE = 11,		/* RSP: page, zero, "you are home" or NACK */
+	DSM_MSG_DIFF = 20,		/* REQ: packed diff records */
+	DSM_MSG_DIFF_ACK = 21,		/* RSP */
+	DSM_MSG_INTERVALS = 30,		/* RSP: answer to a pull */
+	DSM_MSG_LOCK_REQ = 50,		/* REQ: to the manager */
+	DSM_MSG_LOCK_PASS = 51,		/* FWD: manager to the last in the queue */
+	DSM_MSG_LOCK_GRANT = 52,	/* RSP: token and notices */
+	DSM_MSG_LOCK_RETURN = 53,	/* REQ: idle token back to the manager */
+	DSM_MSG_BAR_ARRIVE = 60,	/* REQ */
+	DSM_MSG_BAR_DEPART = 61,	/* RSP */
+	DSM_MSG_FLAG_OP = 65,		/* REQ: set, wait, clear, cancel a wait */
+	DSM_MSG_FLAG_REPLY = 66,	/* RSP */
+	DSM_MSG_HEARTBEAT = 90,		/* CTL */
+	DSM_MSG_CONTROL = 100,		/* REQ: membership and regions, body belongs to the shell */
+	DSM_MSG_CONTROL_REPLY = 101,	/* RSP */
+	DSM_MSG_CREDIT = 121,		/* any: header only */
+	DSM_MSG_INTERVAL_PULL = 130,	/* REQ: intervals above a vector time wanted */
+	DSM_MSG_LOCK_TRY = 131,		/* REQ: to the manager */
+	DSM_MSG_LOCK_TRY_PASS = 132,	/* FWD: manager to the last in the queue */
+	DSM_MSG_LOCK_TRY_DONE = 133,	/* RSP: to the manager: granted or not */
+	DSM_MSG_LOCK_REFUSED = 134,	/* RSP: to the requester: busy, lost */
+	DSM_MSG_LOCK_RETURN_ACK = 135,	/* RSP: taken, or "a pass is on its way to you" */
+	DSM_MSG_LOCK_PROBE = 136,	/* REQ: manager asks after a peer's death */
+	DSM_MSG_LOCK_STATE = 137,	/* RSP: answer to a probe */
+	DSM_MSG_BAR_ABORT = 138,	/* REQ: an arrived thread is gone */
+	DSM_MSG_SYNC_PUSH = 139,	/* REQ: bare release */
+	DSM_MSG_SYNC_PULL = 140,	/* REQ: bare acquire */
+	DSM_MSG_SYNC_REPLY = 141,	/* RSP: to both */
+	DSM_MSG_TYPE_END
+};
+
+#define DSM_HDR_BYTES 32u
+
+/* Header flags. */
+#define DSM_HDR_MORE 0x04u		/* the answer continues: ask again */
+#define DSM_HDR_INVAL_ALL 0x80u		/* the sender's log no longer reaches back to you */
+
+/**
+ * struct dsm_wire_hdr - head of every message
+ * @type:   enum dsm_msg_type
+ * @flags:  DSM_HDR_*
+ * @len:    header and body in bytes; equals the received length
+ * @epoch:  membership epoch; 0 in this version
+ * @src:    sender's node id; equals the connection's
+ * @region: region id, 0 = node scope
+ * @xid:    request id, echoed in the reply
+ * @seq:    count of messages on this queue pair from this sender, from 1
+ * @credit: four cumulative u16, lowest first: requests, forwards, replies, ring slots
+ */
+struct dsm_wire_hdr {
+	u8 type;
+	u8 flags;
+	__le16 len;
+	__le32 epoch;
+	__le32 src;
+	__le32 region;
+	__le32 xid;
+	__le32 seq;
+	__le64 credit;
+};
+static_assert(sizeof(struct dsm_wire_hdr) == DSM_HDR_BYTES);
+
+/* FETCH: xid names the fetch. */
+struct dsm_wire_fetch {
+	__le32 idx;
+	u8 want;			/* 0 read, 1 write */
+	u8 reserved[3];
+	__le64 need;
+};
+static_assert(sizeof(struct dsm_wire_fetch) == 16);
+
+enum dsm_page_status {
+	DSM_PAGE_STATUS_DATA,		/* DSM_PAGE_BYTES follow */
+	DSM_PAGE_STATUS_ZERO,		/* never written: all bytes 0 */
+	DSM_PAGE_STATUS_HOME,		/* you are home now (first touch); all bytes 0 */
+	DSM_PAGE_STATUS_NACK,		/* ask @home */
+};
+
+struct dsm_wire_page {
+	__le32 idx;
+	u8 status;
+	u8 reserved;
+	__le16 home;
+	__le64 ver;
+};
+static_assert(sizeof(struct dsm_wire_page) == 16);
+
+/*
+ * DIFF: messaging.md 2.2. One pack header, then page records, each 8-byte aligned.
+ * The interval, epoch and checksum fields are reserved for the replicated mode.
+ */
+#define DSM_DIFF_MAGIC 0x314b5044u	/* "DPK1" */
+struct dsm_wire_pack {
+	__le32 magic;
+	__le16 hdr_len;
+	__le16 flags;
+	__le32 region;
+	__le32 writer;
+	__le32 interval;
+	__le32 epoch;
+	__le32 bytes;			/* of all records */
+	__le32 crc32c;			/* 0 = absent */
+};
+static_assert(sizeof(struct dsm_wire_pack) == 32);
+
+enum dsm_diff_enc { DSM_DIFF_RUNS, DSM_DIFF_BITMAP, DSM_DIFF_FULL, DSM_DIFF_ZERO };
+
+struct dsm_wire_record {
+	__le32 idx;
+	u8 enc;
+	u8 grain_log2;			/* 0: byte grain */
+	__le16 nruns;
+	__le32 bytes;			/* payload after this header, padding included */
+	__le32 base_seq;		/* 0 in this version */
+};
+static_assert(sizeof(struct dsm_wire_record) == 16);
+
+struct dsm_wire_run {
+	__le16 off;
+	__le16 len_minus_1;
+};
+static_assert(sizeof(struct dsm_wire_run) == 4);
+
+/* DIFF_ACK: count entries follow. */
+struct dsm_wire_ack {
+	__le32 idx;
+	__le32 status;			/* 0, or errno of a refused record */
+	__le64 prev;
+	__le64 ver;
+};
+static_assert(sizeof(struct dsm_wire_ack) == 24);
+
+/*
+ * Vector time and intervals, the tail of every message that carries knowledge:
+ * nodes x __le64 (vector time), then count x record.
+ */
+struct dsm_wire_know {
+	__le16 nodes;
+	__le16 count;
+	__le32 reserved;
+};
+static_assert(sizeof(struct dsm_wire_know) == 8);
+
+/* Notices of one interval record; a larger interval is several consecutive ones. */
+#define DSM_NOTICES_PER_RECORD 6
+
+struct dsm_wire_notice {
+	__le32 region;
+	__le32 idx;
+	__le64 ver;
+};
+static_assert(sizeof(struct dsm_wire_notice) == 16);
+
+struct dsm_wire_interval {
+	__le16 node;
+	__le16 count;
+	__le32 reserved;
+	__le64 seq;
+	/* count x struct dsm_wire_notice */
+};
+static_assert(sizeof(struct dsm_wire_interval) == 16);
+
+/* LOCK_*: region in the header; LOCK_REQ, PASS, GRANT and RETURN carry knowledge behind it. */
+struct dsm_wire_lock {
+	__le64 key;
+	__le16 node;			/* PASS: the requester; PROBE: the dead node */
+	u8 state;			/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no */
+	u8 reserved;
+	__le32 status;			/* REFUSED: positive errno */
+	__le64 serial;			/* place in the manager's queue */
+};
+static_assert(sizeof(struct dsm_wire_lock) == 24);
+
+/* BAR_ARRIVE, BAR_ABORT: xid is the arrival's ticket; BAR_DEPART: status and tickets, then knowledge. */
+struct dsm_wire_arrive {
+	__le64 key;
+	__le32 parties;
+	__le32 reserved;
+};
+static_assert(sizeof(struct dsm_wire_arrive) == 16);
+
+struct dsm_wire_depart {
+	__le64 key;
+	__le32 status;			/* 0 or positive errno */
+	__le32 count;			/* tickets, __le32 each, padded to 8 bytes */
+};
+static_assert(sizeof(struct dsm_wire_depart) == 16);
+
+enum dsm_flag_op { DSM_FLAG_SET, DSM_FLAG_WAIT, DSM_FLAG_CLEAR, DSM_FLAG_CANCEL, DSM_FLAG_TEST };
+
+struct dsm_wire_flag {
+	__le64 key;
+	u8 op;				/* enum dsm_flag_op */
+	u8 reserved[3];
+	__le32 status;			/* in the reply: 0 or positive errno */
+};
+static_assert(sizeof(struct dsm_wire_flag) == 16);
+
+/* Unaligned-safe little-endian access in message bodies is by these structs, copied; see wire.c. */
+
+/**
+ * struct dsm_reader - cursor over a received body
+ * @pos: next byte
+ * @end: one past the last byte
+ * @bad: set by the first read that would pass @end; later reads return zeros
+ */
+struct dsm_reader {
+	const u8 *pos;
+	const u8 *end;
+	bool bad;
+};
+
+static inline struct dsm_reader dsm_reader_init(const void *body, u32 len)
+{
+	return (struct dsm_reader){ .pos = body, .end = (const u8 *)body + len };
+}
+
+static inline u32 dsm_reader_left(const struct dsm_reader *r)
+{
+	return r->end - r->pos;
+}
+
+/**
+ * dsm_reader_take() - take bytes off the front
+ * @r:   reader
+ * @out: where they are copied to; zeroed if fewer are left
+ * @len: how many
+ */
+static inline void dsm_reader_take(struct dsm_reader *r, void *out, u32 len)
+{
+	if (r->bad || dsm_reader_left(r) < len) {
+		r->bad = true;
+		memset(out, 0, len);
+		return;
+	}
+	memcpy(out, r->pos, len);
+	r->pos += len;
+}
+
+/* Skip @len bytes and return where they begin; NULL if fewer are left. */
+static inline const u8 *dsm_reader_skip(struct dsm_reader *r, u32 len)
+{
+	const u8 *at = r->pos;
+
+	if (r->bad || dsm_reader_left(r) < len) {
+		r->bad = true;
+		return NULL;
+	}
+	r->pos += len;
+	return at;
+}
+
+/* True if everything was read and nothing is left over. */
+static inline bool dsm_reader_done(const struct dsm_reader *r)
+{
+	return !r->bad && r->pos == r->end;
+}
+
+/* Start a message: header with type, region and xid; net fills the rest. */
+static inline void dsm_wire_begin(struct dsm_msgbuf *m, u8 type, u32 region, u32 xid)
+{
+	struct dsm_wire_hdr hdr = {
+		.type = type,
+		.region = cpu_to_le32(region),
+		.xid = cpu_to_le32(xid),
+	};
+
+	memcpy(m->data, &hdr, sizeof(hdr));
+	m->len = sizeof(hdr);
+	m->page = NULL;
+}
+
+static inline u32 dsm_wire_room(const struct dsm_msgbuf *m)
+{
+	return DSM_MSG_BYTES - m->len - (m->page ? DSM_PAGE_BYTES : 0);
+}
+
+/* Append bytes; the caller knows that they fit (dsm_wire_room()). */
+static inline void dsm_wire_put(struct dsm_msgbuf *m, const void *data, u32 len)
+{
+	dsm_assert(dsm_wire_room(m) >= len);
+	memcpy(m->data + m->len, data, len);
+	m->len += len;
+}
+
+static inline void dsm_wire_set_flag(struct dsm_msgbuf *m, u8 flag)
+{
+	m->data[1] |= flag;
+}
+
+#endif

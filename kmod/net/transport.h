@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * What the shell sees of the network: nodes, connections and messages. Knows
+ * nothing of pages, locks or regions; the shell knows nothing of verbs.
+ *
+ * Three RC connections per pair of nodes (messaging.md 1.1): C (set-up and
+ * heartbeats), Q (classes REQ and FWD, separate credits), P (class RSP).
+ */
+#ifndef DSM_NET_TRANSPORT_H
+#define DSM_NET_TRANSPORT_H
+
+#include <linux/in.h>
+#include "../core/types.h"
+
+struct dsm_net;
+
+/**
+ * struct dsm_net_hello - what a connecting node says of itself
+ * @node:       id it wants, or DSM_NO_NODE: "assign me one"
+ * @cluster:    cluster id it believes in; 0 when it joins for the first time
+ * @addr:       its listening address
+ */
+struct dsm_net_hello {
+	u16 node;
+	u64 cluster;
+	struct sockaddr_in addr;
+};
+
+/**
+ * struct dsm_net_ops - what net asks of and tells the shell; process context, may sleep, but
+ *                      never wait for the network
+ * @admit:     a node asks to connect. Fill @assigned with its id. Return 0 or a
+ *             negative errno, which is delivered to it: -EEXIST (id taken), -ENOSPC (no id free),
+ *             -ESTALE (other cluster), -EPERM (not allowed), -EBUSY (not a member yet).
+ * @peer_up:   all three connections to @node stand
+ * @peer_lost: the peer is gone; called exactly once per @peer_up, after the last @recv from it
+ *             returned and after its queue pairs are in error. @reason: static text for the log,
+ *             @err: -EHOSTDOWN (died, cut off), -ECONNRESET (closed), -EPROTO (malformed message),
+ *             -ESHUTDOWN (orderly, asked for by either side: no alarm)
+ * @recv:      a message of @len bytes (header validated: length, src, seq, class, credits). @msg is valid
+ *             until return. Calls for one (peer, queue pair) are serial; P and Q of a peer run concurrently.
+ *             Return 0, or -EPROTO if the body is malformed: the peer is then dropped.
+ */
+struct dsm_net_ops {
+	int (*admit)(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
+	void (*peer_up)(void *ctx, u16 node, const struct sockaddr_in *addr);
+	void (*peer_lost)(void *ctx, u16 node, const char *reason, int err);
+	int (*recv)(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
+};
+
+/**
+ * struct dsm_net_config - parameters of dsm_net_start()
+ * @listen:          own address; port 0 means DSM_NET_PORT
+ * @node:            own id, or DSM_NO_NODE until the seed assigned one
+ * @cluster:         cluster id, 0 = learn it from the seed
+ * @peer_timeout_ms: silence after which a peer is lost; the queue pairs' retries are sized to match
+ */
+struct dsm_net_config {
+	struct sockaddr_in listen;
+	u16 node;
+	u64 cluster;
+	u32 peer_timeout_ms;
+};
+
+#define DSM_NET_PORT 18515
+
+/**
+ * struct dsm_net_peer_stats - counters of one peer, since it came up
+ */
+struct dsm_net_peer_stats {
+	u64 tx_msgs[DSM_CLASS_COUNT];
+	u64 rx_msgs[DSM_CLASS_COUNT];
+	u64 tx_bytes;
+	u64 rx_bytes;
+	u64 credit_stalls;
+	u64 invalid_msgs;
+	u64 wc_errors;
+	u32 credits[DSM_CLASS_COUNT];
+	u32 silent_ms;
+};
+
+int dsm_net_init(void);
+void dsm_net_exit(void);
+
+/* Listen; -EADDRNOTAVAIL/-ENODEV when no RDMA device serves the address. */
+struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm_net_ops *ops, void *ctx);
+
+/*
+ * Stop in three steps: refuse new peers, close all (peer_lost with -ESHUTDOWN for each), free. Leaves no QP, MR, CQ, PD.
+ */
+void dsm_net_stop(struct dsm_net *net);
+
+/*
+ * Connect to a node (C, then Q and P) and wait, killably and bounded by @timeout_ms, until it is up.
+ * On success *@node is the peer's id; own id and the cluster id, if unknown before, are taken from the answer
+ * and readable by dsm_net_self(), dsm_net_cluster().
+ * -EPROTONOSUPPORT: other protocol version; -ETIMEDOUT, -ECONNREFUSED, -EINTR, or what admit returned there.
+ */
+int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node);
+void dsm_net_disconnect(struct dsm_net *net, u16 node);
+
+u16 dsm_net_self(const struct dsm_net *net);
+u64 dsm_net_cluster(const struct dsm_net *net);
+
+/* A message buffer, DMA mapped once; may sleep unless gfp says otherwise. NULL: no memory. */
+struct dsm_msgbuf *dsm_net_msg_alloc(struct dsm_net *net, gfp_t gfp);
+/* Give an unsent message back (drops @page too). */
+void dsm_net_msg_free(struct dsm_net *net, struct dsm_msgbuf *msg);
+
+/*
+ * Send; consumes the message in every case. Never sleeps on the network: without credit the
+ * message waits in the peer's queue for its class, in order. Header fields type, flags, region, xid are the
+ * caller's; len, src, seq, credit are filled here. Process context.
+ * 0, or -EHOSTDOWN when the peer is not up (the message is freed).
+ */
+int dsm_net_send(struct dsm_net *net, struct dsm_msgbuf *msg);
+
+int dsm_net_peer_stats(struct dsm_net *net, u16 node, struct dsm_net_peer_stats *out);
+/* Name of the RDMA device that serves the listening address, for status. */
+const char *dsm_net_device(const struct dsm_net *net);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The shell as ctl sees it: one node, its regions, and the calls behind the ioctls, the
+ * device files and sysfs. All of these sleep; none is called with a lock held.
+ */
+#ifndef DSM_NODE_H
+#define DSM_NODE_H
+
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/in.h>
+#include <linux/kref.h>
+#include <linux/uidgid.h>
+#include <linux/xarray.h>
+#include "core/types.h"
+#include "mm/region.h"
+#include "../uapi/dsm.h"
+
+struct dsm_space;	/* core's part of a region */
+
+/* One line for the user; filled by whoever refuses. */
+struct dsm_errtxt {
+	char text[192];
+};
+__printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...);
+
+/**
+ * struct dsm_region - one region on this node
+ * @ref:    held by the region table, each open file, each operation in flight
+ * @id:     cluster-wide id, > 0; /dev/dsm's is 1
+ * @name:   "" for /dev/dsm itself
+ * @pages:  length in pages
+ * @addr:   mapping address on every node, chosen at creation
+ * @flags:  DSM_REGION_HEAP
+ * @owner, @group, @mode: permissions, checked at open and given to the device node
+ * @policy: text of the effective settings
+ * @minor:  minor number; set by ctl
+ * @device: device node; set by ctl
+ * @opens:  open files on this node, guarded by the shell
+ * @mm:     mm side
+ * @space:  core side
+ * @table:  touched pages, struct dsm_page by index
+ */
+struct dsm_region {
+	struct kref ref;
+	u32 id;
+	char name[DSM_NAME_MAX];
+	u64 pages;
+	u64 addr;
+	u32 flags;
+	kuid_t owner;
+	kgid_t group;
+	umode_t mode;
+	char policy[DSM_POLICY_MAX];
+	int minor;
+	struct device *device;
+	atomic_t opens;
+	struct dsm_mm *mm;
+	struct dsm_space *space;
+	struct xarray table;
+};
+
+/* ---- module life (main.c) ---- */
+int dsm_node_init(void);
+void dsm_node_exit(void);
+
+/* ---- membership ---- */
+int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err);
+int dsm_node_leave(u32 flags, struct dsm_errtxt *err);
+bool dsm_node_joined(void);
+int dsm_node_info(struct dsm_ioc_node_info *info);
+
+/* ---- regions ---- */
+int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid, struct dsm_errtxt *err);
+int dsm_node_region_destroy(const char *name, struct dsm_errtxt *err);
+/* Reference or ERR_PTR(-ENOENT). id 0 and next: the first. */
+struct dsm_region *dsm_node_region_get(u32 id, bool next);
+struct dsm_region *dsm_node_region_by_minor(int minor);
+void dsm_node_region_put(struct dsm_region *r);
+void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info);
+
+/*
+ * First and every open of a region: fixes its members on first use in the cluster, then acquires
+ * (decisions.md, bare acquire). Counts @opens; close undoes it after a release of the
+ * closing process's writes. -ENOTCONN, -EHOSTDOWN, -EINTR.
+ */
+int dsm_node_region_open(struct dsm_region *r);
+void dsm_node_region_close(struct dsm_region *r);
+
+/* ---- synchronisation; owner: one process through one open file ---- */
+struct dsm_owner {
+	u64 file;	/* unique per open file */
+	pid_t tgid;
+	pid_t tid;
+};
+int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, const struct dsm_owner *o);
+int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o);
+int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o);
+int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o);
+int dsm_node_flag_set(struct dsm_region *r, u64 key);
+int dsm_node_flag_wait(struct dsm_region *r, u64 key);
+int dsm_node_flag_clear(struct dsm_region *r, u64 key);
+int dsm_node_acquire(struct dsm_region *r);
+int dsm_node_release(struct dsm_region *r);
+int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len);
+/*
+ * A process ends (tgid, at its last close or exit) or a file is gone (tgid 0): its locks become OWNERDEAD, its
+ * interrupted barrier arrivals are aborted.
+ */
+void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid);
+
+/* ---- counters ---- */
+void dsm_node_stats(u64 out[DSM_STAT_COUNT]);
+
+/* ---- what ctl provides to the shell ---- */
+/* Make or remove /dev/dsm-NAME (and the sysfs directory of the region). */
+int dsm_ctl_region_add(struct dsm_region *r);
+void dsm_ctl_region_del(struct dsm_region *r);
+int dsm_ctl_init(void);
+void dsm_ctl_exit(void);
+
+/* Module parameters (main.c). */
+extern bool dsm_param_insecure;
+extern unsigned int dsm_param_peer_timeout_ms;
+extern unsigned long dsm_param_default_bytes;
+extern unsigned long dsm_param_heap_bytes;
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * User interface of the dsm module: ioctls of /dev/dsm and /dev/dsm-NAME.
+ *
+ * Every argument begins with its own size in bytes. A larger struct is accepted
+ * if the part that the kernel does not know is zero (else -E2BIG), a smaller one if all
+ * mandatory fields (those of ABI 1) are there (else -EINVAL). Unknown flags and non-zero reserved fields give -EINVAL.
+ *
+ * Control ioctls carry @errtxt and @errtxt_len: a user buffer, or 0; on failure it
+ * receives one line of text, NUL terminated, that says what was wrong and what to do.
+ *
+ * Common errnos: -EINVAL bad argument, -E2BIG unknown non-zero tail, -EFAULT bad pointer, -EPERM/-EACCES
+ * not allowed, -ENOTCONN this node has not joined, -EHOSTDOWN a node that was needed is lost, -EINTR a signal, -ENOTTY unknown ioctl.
+ */
+#ifndef _UAPI_DSM_H
+#define _UAPI_DSM_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define DSM_ABI 1
+#define DSM_NAME_MAX 32		/* region name with its NUL */
+#define DSM_POLICY_MAX 256	/* policy text with its NUL */
+#define DSM_NODE_ANY 0xffffu
+
+struct dsm_ioc_version {
+	__u32 size;
+	__u32 abi;		/* out: DSM_ABI */
+	__u32 protocol;		/* out: wire protocol version */
+	__u32 page_bytes;	/* out */
+};
+
+/* Join a cluster: CAP_SYS_ADMIN. -EISCONN already joined; -ENODEV no RDMA device has @listen_addr;
+ * -EPROTONOSUPPORT other version; -EEXIST the node id is taken; -EPERM no insecure=1; -ETIMEDOUT. */
+struct dsm_ioc_join {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__be32 listen_addr;	/* IPv4 */
+	__u16 listen_port;	/* host order; 0 = default */
+	__u16 node;		/* in: wanted id or DSM_NODE_ANY; out: own id */
+	__be32 seed_addr;	/* 0 = start a cluster */
+	__u16 seed_port;
+	__u16 nodes;		/* in: wait until so many are up (0, 1: do not wait); out: members */
+	__u32 timeout_ms;	/* 0 = 30 s */
+	__u32 errtxt_len;
+	__aligned_u64 errtxt;
+};
+
+/* Leave: CAP_SYS_ADMIN. -EBUSY: open files, or this node homes touched pages. */
+#define DSM_LEAVE_FORCE 1u	/* lose the pages homed here */
+struct dsm_ioc_leave {
+	__u32 size;
+	__u32 flags;
+	__u32 reserved;
+	__u32 errtxt_len;
+	__aligned_u64 errtxt;
+};
+
+#define DSM_REGION_HEAP 1u	/* holds an allocator: dsm_malloc works, raw read and write are refused */
+#define DSM_REGION_RAW_OK 2u	/* in region flags of an open file only, see DSM_IOC_FORCE_RAW */
+
+/* Create a region on all nodes. -EEXIST name taken, -EFBIG too large, -EADDRINUSE @addr overlaps another region's. */
+struct dsm_ioc_region {
+	__u32 size;
+	__u32 flags;			/* DSM_REGION_HEAP */
+	char name[DSM_NAME_MAX];	/* [A-Za-z0-9._-], NUL terminated */
+	__u64 bytes;			/* multiple of the page size, up to 16 TiB */
+	__u64 addr;			/* in: 0 or the wanted mapping address on every node; out: chosen one */
+	__u32 uid;			/* (__u32)-1: the caller's */
+	__u32 gid;
+	__u32 mode;			/* 0 = 0660 */
+	__u32 policy_len;
+	__aligned_u64 policy;		/* "preset=hlrc,home=block:512": text, NUL terminated */
+	__u32 id;			/* out */
+	__u32 errtxt_len;
+	__aligned_u64 errtxt;
+};
+
+/* -ENOENT no such region, -EBUSY open on some node (named in errtxt). */
+struct dsm_ioc_region_destroy {
+	__u32 size;
+	__u32 flags;			/* 0 */
+	char name[DSM_NAME_MAX];
+	__u32 reserved;
+	__u32 errtxt_len;
+	__aligned_u64 errtxt;
+};
+
+/* Facts of a region. On a region's own file with @id = 0: that region. On /dev/dsm: @id; with
+ * @flags DSM_INFO_NEXT the first region with an id above @id. -ENOENT: none. */
+#define DSM_INFO_NEXT 1u
+struct dsm_ioc_region_info {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 region_flags;		/* out: DSM_REGION_* */
+	char name[DSM_NAME_MAX];	/* out; "" is /dev/dsm itself */
+	__u64 bytes;			/* out */
+	__u64 addr;			/* out */
+	__u32 uid, gid, mode;		/* out */
+	__u32 opens;			/* out: open files on this node */
+	__u64 touched_pages;		/* out: on this node */
+	__u64 homed_pages;		/* out: touched pages homed here */
+	__u64 members;			/* out: bitmap of the nodes that home its pages; 0 until first use */
+	char policy[DSM_POLICY_MAX];	/* out */
+};
+
+enum dsm_node_state { DSM_NODE_NONE, DSM_NODE_SELF, DSM_NODE_UP, DSM_NODE_LOST, DSM_NODE_LEFT };
+
+/* This node and its peers. */
+struct dsm_ioc_node_info {
+	__u32 size;
+	__u16 node;			/* in: id, or DSM_NODE_ANY: this node */
+	__u16 state;			/* out: enum dsm_node_state */
+	__be32 addr;			/* out */
+	__u16 port;			/* out */
+	__u16 members;			/* out: nodes up, self included */
+	__u16 max_id;			/* out: highest id ever seen */
+	__u16 insecure;			/* out: 1 = no authentication */
+	__u32 silent_ms;		/* out: since the last message */
+	__u64 cluster;			/* out */
+	char device[32];		/* out: RDMA device; "" for peers */
+	char reason[64];		/* out: why it was lost */
+};
+
+/*
+ * Counters, since joining. Indexes are stable; new ones are appended. Times in ns.
+ */
+enum dsm_stat {
+	DSM_STAT_READ_FAULTS,
+	DSM_STAT_WRITE_FAULTS,
+	DSM_STAT_PAGE_TRANSFERS,	/* pages received with data */
+	DSM_STAT_ZERO_REPLIES,		/* pages received as "all zero" */
+	DSM_STAT_FETCHES_SERVED,	/* pages sent as home */
+	DSM_STAT_INVALIDATIONS,
+	DSM_STAT_TWINS,
+	DSM_STAT_DIFFS,			/* sent */
+	DSM_STAT_DIFF_BYTES,
+	DSM_STAT_DIFFS_APPLIED,
+	DSM_STAT_MERGES,
+	DSM_STAT_RACE_CONFLICTS,	/* bytes that two nodes wrote without synchronisation */
+	DSM_STAT_INTERVALS,
+	DSM_STAT_NOTICES_SENT,
+	DSM_STAT_NOTICES_RECEIVED,
+	DSM_STAT_INVAL_ALL,
+	DSM_STAT_RELEASES,
+	DSM_STAT_ACQUIRES,
+	DSM_STAT_LOCKS_LOCAL,		/* token was here */
+	DSM_STAT_LOCKS_REMOTE,
+	DSM_STAT_BARRIERS,
+	DSM_STAT_FLAGS,
+	DSM_STAT_MSGS_SENT,
+	DSM_STAT_MSGS_RECEIVED,
+	DSM_STAT_BYTES_SENT,
+	DSM_STAT_BYTES_RECEIVED,
+	DSM_STAT_CREDIT_STALLS,
+	DSM_STAT_INVALID_MSGS,
+	DSM_STAT_SIGBUS,
+	DSM_STAT_NS_PROTOCOL,		/* fault, twin, diff, invalidate */
+	DSM_STAT_NS_WAIT_LOCK,
+	DSM_STAT_NS_WAIT_BARRIER,
+	DSM_STAT_NS_WAIT_FLAG,
+	DSM_STAT_NS_WAIT_PAGE,		/* waiting for page replies */
+	DSM_STAT_NS_WAIT_RELEASE,	/* waiting for diff acks */
+	DSM_STAT_NS_MESSAGE,		/* message handlers */
+	DSM_STAT_COUNT
+};
+
+struct dsm_ioc_stats {
+	__u32 size;
+	__u32 flags;			/* 0 */
+	__u32 region;			/* reserved for counters per region: 0 = node */
+	__u32 count;			/* in: room in @values; out: counters written */
+	__aligned_u64 values;		/* __u64[count] */
+};
+
+#define DSM_LOCK_TRY 1u		/* -EBUSY instead of waiting */
+#define DSM_LOCK_TIMED 2u	/* -ETIMEDOUT at @deadline_ns */
+/*
+ * Lock, unlock, mark consistent. 0; -EOWNERDEAD: taken, the last holder ended while holding it; -EDEADLK: this thread
+ * holds it already; -EPERM: unlock by a process that does not hold it; -EHOSTDOWN: token or manager was on a lost node.
+ */
+struct dsm_ioc_lock {
+	__u32 size;
+	__u32 flags;
+	__u64 key;
+	__u64 deadline_ns;	/* CLOCK_MONOTONIC */
+};
+
+/* -EINVAL: parties 0, or other than what the others gave; -EOWNERDEAD: a party ended inside. */
+struct dsm_ioc_barrier {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u64 key;
+	__u32 parties;		/* callers in the whole cluster */
+	__u32 reserved;
+};
+
+/* Set: -EALREADY if set. Wait: until set. Clear: back to unset. */
+struct dsm_ioc_flag {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u64 key;
+};
+
+struct dsm_ioc_range {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u64 offset;		/* bytes in the region */
+	__u64 len;
+};
+
+struct dsm_ioc_plain {
+	__u32 size;
+	__u32 flags;		/* 0 */
+};
+
+#define DSM_IOC_MAGIC 0xd5
+#define DSM_IOC_VERSION		_IOWR(DSM_IOC_MAGIC, 0x00, struct dsm_ioc_version)
+#define DSM_IOC_JOIN		_IOWR(DSM_IOC_MAGIC, 0x01, struct dsm_ioc_join)
+#define DSM_IOC_LEAVE		_IOWR(DSM_IOC_MAGIC, 0x02, struct dsm_ioc_leave)
+#define DSM_IOC_REGION_CREATE	_IOWR(DSM_IOC_MAGIC, 0x03, struct dsm_ioc_region)
+#define DSM_IOC_REGION_DESTROY	_IOWR(DSM_IOC_MAGIC, 0x04, struct dsm_ioc_region_destroy)
+#define DSM_IOC_REGION_INFO	_IOWR(DSM_IOC_MAGIC, 0x05, struct dsm_ioc_region_info)
+#define DSM_IOC_NODE_INFO	_IOWR(DSM_IOC_MAGIC, 0x06, struct dsm_ioc_node_info)
+#define DSM_IOC_STATS		_IOWR(DSM_IOC_MAGIC, 0x07, struct dsm_ioc_stats)
+/* On a file of a region (or /dev/dsm for the default one): */
+#define DSM_IOC_LOCK		_IOW(DSM_IOC_MAGIC, 0x20, struct dsm_ioc_lock)
+#define DSM_IOC_UNLOCK		_IOW(DSM_IOC_MAGIC, 0x21, struct dsm_ioc_lock)
+#define DSM_IOC_LOCK_CONSISTENT	_IOW(DSM_IOC_MAGIC, 0x22, struct dsm_ioc_lock)
+#define DSM_IOC_BARRIER		_IOW(DSM_IOC_MAGIC, 0x23, struct dsm_ioc_barrier)
+#define DSM_IOC_FLAG_SET	_IOW(DSM_IOC_MAGIC, 0x24, struct dsm_ioc_flag)
+#define DSM_IOC_FLAG_WAIT	_IOW(DSM_IOC_MAGIC, 0x25, struct dsm_ioc_flag)
+#define DSM_IOC_FLAG_CLEAR	_IOW(DSM_IOC_MAGIC, 0x26, struct dsm_ioc_flag)
+#define DSM_IOC_ACQUIRE		_IOW(DSM_IOC_MAGIC, 0x27, struct dsm_ioc_plain)
+#define DSM_IOC_RELEASE		_IOW(DSM_IOC_MAGIC, 0x28, struct dsm_ioc_plain)
+#define DSM_IOC_PREFETCH	_IOW(DSM_IOC_MAGIC, 0x29, struct dsm_ioc_range)	/* a hint; 0 even if nothing was done */
+#define DSM_IOC_FORCE_RAW	_IOW(DSM_IOC_MAGIC, 0x2a, struct dsm_ioc_plain)	/* allow read and write on a heap region */
+
+#endif
