@@ -46,6 +46,9 @@ typedef __s64 s64;
 #ifndef fallthrough
 #define fallthrough __attribute__((__fallthrough__))
 #endif
+#ifndef __force
+#define __force
+#endif
 #ifndef __always_inline
 #define __always_inline inline __attribute__((__always_inline__))
 #endif
