@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * What the files of libdsm share: the handle, error text and the raw lock call. Never installed.
+ */
+#ifndef DSM_INTERNAL_H
+#define DSM_INTERNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../include/dsm.h"
+#include "../../uapi/dsm.h"
+
+#define DSM_HIDDEN __attribute__((visibility("hidden")))
+
+/*
+ * Keys from here on belong to the library, in the lock space of each heap region: see heap.h.
+ * Programs keep below; barriers and flags have no reserved keys.
+ */
+#define DSM_KEY_RESERVED 0xffffffff00000000ull
+
+struct dsm {
+	struct dsm *next;	/* all handles of the process; under the list's mutex */
+	unsigned int refs;	/* dsm_open calls that returned this handle; same mutex */
+	int fd;
+	void *base;
+	size_t bytes;
+	unsigned int flags;	/* DSM_RDONLY as opened */
+	bool heap;		/* the region has heap=on */
+	char path[5 + 4 + DSM_NAME_MAX];
+	int rank, ranks, node;
+	int heap_ready;		/* atomic: the header was checked by this process */
+};
+
+/* Keeps the line for dsm_error(); returns -err. */
+DSM_HIDDEN int dsm_error_set(int err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A short advice for an errno that the module gives in many places; "" if there is none. */
+DSM_HIDDEN const char *dsm_error_hint(int err);
+
+/* Rank and size as the program's starter set them; 0 of 1 without one. 0 or -EINVAL. */
+DSM_HIDDEN int dsm_rank_from_env(int *rank, int *ranks);
+
+/* ioctl that gives a negative errno and leaves errno alone. */
+DSM_HIDDEN int dsm_ioctl(const struct dsm *d, unsigned long request, void *arg);
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Attaches a region: opens its file and maps all of it at the address that every node uses.
+ * Never moves a mapping: pointers into a region are good on every node only at that address.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define CREATE_BYTES (1ull << 30)
+#define APPEAR_MS 5000		/* bound on the wait for a device file that was just created */
+#define APPEAR_STEP_MS 10
+
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dsm *handles;
+
+static int set_path(struct dsm *d, const char *region)
+{
+	static const char allowed[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	size_t len;
+
+	if (!region) {
+		strcpy(d->path, "/dev/dsm");
+		return 0;
+	}
+	len = strlen(region);
+	if (!len || len >= DSM_NAME_MAX || strspn(region, allowed) != len)
+		return dsm_error_set(EINVAL,
+				     "dsm_open: \"%.64s\" is no region name (1 to %d of A-Za-z0-9._-)",
+				     region, DSM_NAME_MAX - 1);
+	snprintf(d->path, sizeof(d->path), "/dev/dsm-%s", region);
+	return 0;
+}
+
+/* Asks the control device for a new heap region; one that is there already is as good. */
+static int create_region(const char *region)
+{
+	char why[256] = "";
+	struct dsm_ioc_region arg = {
+		.size = sizeof(arg),
+		.flags = DSM_REGION_HEAP,
+		.bytes = CREATE_BYTES,
+		.uid = (uint32_t)-1,
+		.gid = (uint32_t)-1,
+		.errtxt_len = sizeof(why),
+		.errtxt = (uintptr_t)why,
+	};
+	int fd = open("/dev/dsm", O_RDWR | O_CLOEXEC);
+	int err = 0;
+
+	if (fd < 0)
+		return dsm_error_set(errno, "dsm_open: cannot create region %s: /dev/dsm", region);
+	memcpy(arg.name, region, strlen(region) + 1);
+	if (ioctl(fd, DSM_IOC_REGION_CREATE, &arg) < 0 && errno != EEXIST)
+		err = errno;
+	close(fd);
+	why[sizeof(why) - 1] = '\0';
+	if (err)
+		return dsm_error_set(err, "dsm_open: cannot create region %s%s%s", region,
+				     *why ? ": " : "", why);
+	return 0;
+}
+
+static int open_failed(const struct dsm *d, int err)
+{
+	if (err != ENOENT && err != ENXIO)
+		return dsm_error_set(err, "dsm_open: %s", d->path);
+	if (access("/dev/dsm", F_OK))
+		return dsm_error_set(err, "dsm_open: /dev/dsm is missing: load the module "
+				     "(modprobe dsm), then dsmctl join");
+	return dsm_error_set(err, "dsm_open: there is no region %s: see dsmctl region list",
+			     d->path);
+}
+
+static int open_file(struct dsm *d, const char *region, unsigned int flags)
+{
+	int mode = (flags & DSM_RDONLY ? O_RDONLY : O_RDWR) | O_CLOEXEC;
+	const struct timespec step = { .tv_nsec = APPEAR_STEP_MS * 1000000 };
+	int waited_ms;
+	int ret;
+
+	d->fd = open(d->path, mode);
+	if (d->fd >= 0)
+		return 0;
+	if ((errno != ENOENT && errno != ENXIO) || !region || !(flags & DSM_CREATE))
+		return open_failed(d, errno);
+	ret = create_region(region);
+	if (ret)
+		return ret;
+	/* If another node created it, its announcement may still be on its way to this one. */
+	for (waited_ms = 0; waited_ms <= APPEAR_MS; waited_ms += APPEAR_STEP_MS) {
+		d->fd = open(d->path, mode);
+		if (d->fd >= 0)
+			return 0;
+		if (errno != ENOENT && errno != ENXIO && errno != EACCES)
+			break;
+		nanosleep(&step, NULL);
+	}
+	return open_failed(d, errno);
+}
+
+/* Says which mapping of this process is in the way of [@start, @end). */
+static int report_clash(const struct dsm *d, uintptr_t start, uintptr_t end)
+{
+	char line[512] = "";
+	bool found = false;
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		uintptr_t lo, hi;
+
+		line[strcspn(line, "\n")] = '\0';
+		found = sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &lo, &hi) == 2 &&
+			lo < end && hi > start;
+	}
+	if (maps)
+		fclose(maps);
+	return dsm_error_set(EEXIST,
+			     "dsm_open: %s must be mapped at %#" PRIxPTR "-%#" PRIxPTR
+			     " on every node, where this process has \"%s\"",
+			     d->path, start, end, found ? line : "another mapping");
+}
+
+static int map_region(struct dsm *d)
+{
+	struct dsm_ioc_region_info info = { .size = sizeof(info) };
+	int prot = d->flags & DSM_RDONLY ? PROT_READ : PROT_READ | PROT_WRITE;
+	void *want;
+	int ret;
+
+	ret = dsm_ioctl(d, DSM_IOC_REGION_INFO, &info);
+	if (ret)
+		return dsm_error_set(-ret, "dsm_open: %s", d->path);
+	want = (void *)(uintptr_t)info.addr;
+	d->bytes = info.bytes;
+	d->heap = info.region_flags & DSM_REGION_HEAP;
+	d->base = mmap(want, d->bytes, prot, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+		       d->fd, 0);
+	if (d->base == MAP_FAILED && errno == EEXIST)
+		return report_clash(d, (uintptr_t)want, (uintptr_t)want + d->bytes);
+	if (d->base == MAP_FAILED)
+		return dsm_error_set(errno, "dsm_open: mapping %zu bytes of %s at %p", d->bytes,
+				     d->path, want);
+	if (d->base != want) {
+		/* A kernel before 4.17 takes the address for a wish. */
+		munmap(d->base, d->bytes);
+		return report_clash(d, (uintptr_t)want, (uintptr_t)want + d->bytes);
+	}
+	return 0;
+}
+
+static int ask_node(struct dsm *d)
+{
+	struct dsm_ioc_node_info info = { .size = sizeof(info), .node = DSM_NODE_ANY };
+	int ret = dsm_ioctl(d, DSM_IOC_NODE_INFO, &info);
+
+	if (ret)
+		return dsm_error_set(-ret, "dsm_open: %s", d->path);
+	d->node = info.node;
+	return 0;
+}
+
+static int attach(struct dsm *d, const char *region, unsigned int flags)
+{
+	int ret;
+
+	ret = dsm_rank_from_env(&d->rank, &d->ranks);
+	if (ret)
+		return ret;
+	ret = open_file(d, region, flags);
+	if (ret)
+		return ret;
+	ret = ask_node(d);
+	if (!ret)
+		ret = map_region(d);
+	if (ret)
+		close(d->fd);
+	return ret;
+}
+
+/* A region has one address, so a process that opens it again gets the same handle. */
+static struct dsm *find_open(const struct dsm *wanted, int *ret)
+{
+	struct dsm *d;
+
+	*ret = 0;
+	for (d = handles; d; d = d->next)
+		if (!strcmp(d->path, wanted->path))
+			break;
+	if (d && d->flags != wanted->flags) {
+		*ret = dsm_error_set(EBUSY, "dsm_open: %s is open in this process, %s", d->path,
+				     d->flags ? "read-only" : "for writing");
+		return NULL;
+	}
+	return d;
+}
+
+struct dsm *dsm_open(const char *region, unsigned int flags)
+{
+	struct dsm *wanted;
+	struct dsm *d = NULL;
+	int ret;
+
+	if (flags & ~(DSM_RDONLY | DSM_CREATE)) {
+		errno = -dsm_error_set(EINVAL, "dsm_open: unknown flags %#x", flags);
+		return NULL;
+	}
+	wanted = calloc(1, sizeof(*wanted));
+	if (!wanted) {
+		errno = -dsm_error_set(ENOMEM, "dsm_open: no memory for a handle");
+		return NULL;
+	}
+	wanted->flags = flags & DSM_RDONLY;
+	wanted->refs = 1;
+	ret = set_path(wanted, region);
+	if (ret)
+		goto out;
+	pthread_mutex_lock(&handles_lock);
+	d = find_open(wanted, &ret);
+	if (d) {
+		d->refs++;
+	} else if (!ret) {
+		ret = attach(wanted, region, flags);
+		if (!ret) {
+			wanted->next = handles;
+			handles = wanted;
+			d = wanted;
+			wanted = NULL;
+		}
+	}
+	pthread_mutex_unlock(&handles_lock);
+out:
+	free(wanted);
+	if (ret)
+		errno = -ret;
+	return d;
+}
+
+int dsm_close(struct dsm *d)
+{
+	struct dsm **at;
+	int ret = 0;
+
+	if (!d)
+		return 0;
+	pthread_mutex_lock(&handles_lock);
+	for (at = &handles; *at && *at != d; at = &(*at)->next)
+		;
+	if (!*at) {
+		pthread_mutex_unlock(&handles_lock);
+		return dsm_error_set(EINVAL, "dsm_close: %p is no open handle", (void *)d);
+	}
+	if (--d->refs) {
+		pthread_mutex_unlock(&handles_lock);
+		return 0;
+	}
+	*at = d->next;
+	munmap(d->base, d->bytes);
+	/* close is a release: it tells whether what was written has reached its homes. */
+	if (close(d->fd))
+		ret = dsm_error_set(errno, "dsm_close: %s", d->path);
+	pthread_mutex_unlock(&handles_lock);
+	free(d);
+	return ret;
+}
+
+void *dsm_base(const struct dsm *d)
+{
+	return d->base;
+}
+
+size_t dsm_size(const struct dsm *d)
+{
+	return d->bytes;
+}
+
+int dsm_fd(const struct dsm *d)
+{
+	return d->fd;
+}

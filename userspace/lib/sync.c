@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Locks, barriers, flags, bare acquire and release, prefetch: one ioctl each on the region's file.
+ * Never caches anything: tokens and queues are the module's business.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "internal.h"
+
+static int lock_call(struct dsm *d, const char *who, unsigned long request, uint64_t key,
+		     unsigned int flags, uint64_t deadline_ns)
+{
+	struct dsm_ioc_lock arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.key = key,
+		.deadline_ns = deadline_ns,
+	};
+	int ret = dsm_ioctl(d, request, &arg);
+
+	if (ret)
+		return dsm_error_set(-ret, "%s: key 0x%" PRIx64 " of %s", who, key, d->path);
+	return 0;
+}
+
+int dsm_lock(struct dsm *d, uint64_t key)
+{
+	return lock_call(d, "dsm_lock", DSM_IOC_LOCK, key, 0, 0);
+}
+
+int dsm_trylock(struct dsm *d, uint64_t key)
+{
+	return lock_call(d, "dsm_trylock", DSM_IOC_LOCK, key, DSM_LOCK_TRY, 0);
+}
+
+int dsm_timedlock(struct dsm *d, uint64_t key, const struct timespec *abs_monotonic)
+{
+	uint64_t deadline_ns;
+
+	if (!abs_monotonic || abs_monotonic->tv_sec < 0 || abs_monotonic->tv_nsec < 0 ||
+	    abs_monotonic->tv_nsec >= 1000000000)
+		return dsm_error_set(EINVAL, "dsm_timedlock: the time is no valid timespec");
+	deadline_ns = UINT64_MAX;
+	if ((uint64_t)abs_monotonic->tv_sec < INT64_MAX / 1000000000ull)
+		deadline_ns = (uint64_t)abs_monotonic->tv_sec * 1000000000ull +
+			      (uint64_t)abs_monotonic->tv_nsec;
+	return lock_call(d, "dsm_timedlock", DSM_IOC_LOCK, key, DSM_LOCK_TIMED, deadline_ns);
+}
+
+int dsm_unlock(struct dsm *d, uint64_t key)
+{
+	return lock_call(d, "dsm_unlock", DSM_IOC_UNLOCK, key, 0, 0);
+}
+
+int dsm_lock_consistent(struct dsm *d, uint64_t key)
+{
+	return lock_call(d, "dsm_lock_consistent", DSM_IOC_LOCK_CONSISTENT, key, 0, 0);
+}
+
+int dsm_barrier(struct dsm *d, uint64_t key, unsigned int parties)
+{
+	struct dsm_ioc_barrier arg = { .size = sizeof(arg), .key = key, .parties = parties };
+	int ret;
+
+	/* The module remembers the arrival, so after a signal handler the wait goes on. */
+	do {
+		ret = dsm_ioctl(d, DSM_IOC_BARRIER, &arg);
+	} while (ret == -EINTR);
+	if (ret)
+		return dsm_error_set(-ret, "dsm_barrier: key 0x%" PRIx64 " of %s with %u parties",
+				     key, d->path, parties);
+	return 0;
+}
+
+static int flag_call(struct dsm *d, const char *who, unsigned long request, uint64_t key)
+{
+	struct dsm_ioc_flag arg = { .size = sizeof(arg), .key = key };
+	int ret = dsm_ioctl(d, request, &arg);
+
+	if (ret)
+		return dsm_error_set(-ret, "%s: key 0x%" PRIx64 " of %s", who, key, d->path);
+	return 0;
+}
+
+int dsm_flag_set(struct dsm *d, uint64_t key)
+{
+	return flag_call(d, "dsm_flag_set", DSM_IOC_FLAG_SET, key);
+}
+
+int dsm_flag_wait(struct dsm *d, uint64_t key)
+{
+	return flag_call(d, "dsm_flag_wait", DSM_IOC_FLAG_WAIT, key);
+}
+
+int dsm_flag_clear(struct dsm *d, uint64_t key)
+{
+	return flag_call(d, "dsm_flag_clear", DSM_IOC_FLAG_CLEAR, key);
+}
+
+static int plain_call(struct dsm *d, const char *who, unsigned long request)
+{
+	struct dsm_ioc_plain arg = { .size = sizeof(arg) };
+	int ret = dsm_ioctl(d, request, &arg);
+
+	if (ret)
+		return dsm_error_set(-ret, "%s: %s", who, d->path);
+	return 0;
+}
+
+int dsm_acquire(struct dsm *d)
+{
+	return plain_call(d, "dsm_acquire", DSM_IOC_ACQUIRE);
+}
+
+int dsm_release(struct dsm *d)
+{
+	return plain_call(d, "dsm_release", DSM_IOC_RELEASE);
+}
+
+int dsm_prefetch(struct dsm *d, const void *addr, size_t len)
+{
+	uintptr_t base = (uintptr_t)d->base;
+	uintptr_t at = (uintptr_t)addr;
+	struct dsm_ioc_range arg = { .size = sizeof(arg), .len = len };
+	int ret;
+
+	if (at < base || at - base > d->bytes || len > d->bytes - (at - base))
+		return dsm_error_set(EINVAL, "dsm_prefetch: %p with %zu bytes is not inside %s",
+				     addr, len, d->path);
+	arg.offset = at - base;
+	ret = dsm_ioctl(d, DSM_IOC_PREFETCH, &arg);
+	if (ret)
+		return dsm_error_set(-ret, "dsm_prefetch: %s", d->path);
+	return 0;
+}
