@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * What the subcommands of dsmctl share. Never knows how a subcommand works.
+ */
+#ifndef DSMCTL_H
+#define DSMCTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../uapi/dsm.h"
+
+#define EXIT_USAGE 2
+
+struct command {
+	const char *name;
+	const char *help;	/* usage and options; printed by --help */
+	int (*run)(int argc, char **argv);	/* argv[0] is the subcommand; returns the exit status */
+};
+
+int cmd_join(int argc, char **argv);
+int cmd_leave(int argc, char **argv);
+int cmd_up(int argc, char **argv);
+int cmd_region(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+
+/* Prints "dsmctl: ..." and returns the exit status for it: 1. */
+int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same for a wrong command line: names the help, returns EXIT_USAGE. */
+int usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Opens /dev/dsm or says why not and returns -1. */
+int open_control(void);
+
+/* Room for the module's own words on a failed control ioctl. */
+struct errtxt {
+	char text[256];
+};
+
+/* Reports a failed ioctl: what was tried, the module's text or that of errno. Returns 1. */
+int report(const char *what, int err, const struct errtxt *errtxt);
+
+/* The value of an option "--name VALUE" or "--name=VALUE" at argv[*i]; NULL if it is another word. */
+const char *option(int argc, char **argv, int *i, const char *name);
+
+bool parse_number(const char *text, uint64_t max, uint64_t *value);
+/* Bytes with an optional K, M, G or T (powers of 1024). */
+bool parse_size(const char *text, uint64_t *bytes);
+/* ADDR or ADDR:PORT, IPv4; the port stays 0 if none is given. */
+bool parse_address(const char *text, __be32 *addr, uint16_t *port);
+/* Prints all regions: table or JSON array. 0 or an errno. */
+int list_regions(int fd, bool json);
+/* Bytes as a short text with a binary unit. */
+const char *format_size(uint64_t bytes, char *buf, size_t len);
+
+#endif

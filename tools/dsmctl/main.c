@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * dsmctl: the administrator's command. This file finds the subcommand and prints help; it never
+ * talks to the module but for its version.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "dsmctl.h"
+
+#define DSMCTL_VERSION "0.1.0"
+
+static int cmd_version(int argc, char **argv)
+{
+	struct dsm_ioc_version v = { .size = sizeof(v) };
+	int fd;
+
+	(void)argv;
+	if (argc > 1)
+		return usage("version", "no arguments are known");
+	printf("dsmctl %s, ABI %u\n", DSMCTL_VERSION, DSM_ABI);
+	if (access("/dev/dsm", F_OK)) {
+		puts("module: not loaded");
+		return 0;
+	}
+	fd = open_control();
+	if (fd < 0)
+		return EXIT_FAILURE;
+	if (ioctl(fd, DSM_IOC_VERSION, &v) < 0) {
+		int err = errno;
+
+		close(fd);
+		return report("version", err, NULL);
+	}
+	close(fd);
+	printf("module: ABI %u, wire protocol %u, pages of %u bytes\n", v.abi,
+	       v.protocol, v.page_bytes);
+	return 0;
+}
+
+static const struct command commands[] = {
+	{ "join",
+	  "usage: dsmctl join --listen ADDR[:PORT] [--seed ADDR[:PORT]] [--node K] [--nodes N]\n"
+	  "                   [--timeout SECONDS]\n"
+	  "Joins this machine to a cluster; prints \"node K of N joined\".\n"
+	  "  --listen ADDR   IPv4 address of this machine's RDMA interface\n"
+	  "  --seed ADDR     address of a member; without it this machine starts a cluster\n"
+	  "  --node K        wanted node number, else the lowest that is free\n"
+	  "  --nodes N       wait until N nodes are up\n"
+	  "  --timeout S     give up after S seconds (30)\n",
+	  cmd_join },
+	{ "leave",
+	  "usage: dsmctl leave [--force]\n"
+	  "Leaves the cluster. Refused while programs have a region open or while pages in use\n"
+	  "have their home here; --force loses those pages.\n",
+	  cmd_leave },
+	{ "up",
+	  "usage: dsmctl up HOSTFILE\n"
+	  "Joins the machines of a host file over ssh, the first one as seed. A line is\n"
+	  "  HOST ADDR[:PORT]     name for ssh, address of its RDMA interface\n"
+	  "Empty lines and those that begin with # are skipped. DSM_SSH is the ssh command.\n",
+	  cmd_up },
+	{ "region",
+	  "usage: dsmctl region create NAME SIZE[K|M|G|T] [KEY=VALUE]...\n"
+	  "       dsmctl region list [--json]\n"
+	  "       dsmctl region destroy NAME\n"
+	  "A region is memory that all nodes share, as /dev/dsm-NAME on each.\n"
+	  "  heap=on               dsm_malloc works in it; raw read and write are refused\n"
+	  "  uid=U gid=G mode=M    owner and mode of the device file (the caller, 0660)\n"
+	  "  addr=HEX              address at which programs map it (else one is chosen)\n"
+	  "  preset=P, home=H ...  policy; see dsmctl(8)\n",
+	  cmd_region },
+	{ "status",
+	  "usage: dsmctl status [--json]\n"
+	  "Shows this node, the other nodes and the regions.\n",
+	  cmd_status },
+	{ "stats",
+	  "usage: dsmctl stats [--json]\n"
+	  "Shows this node's counters since it joined; times are in nanoseconds in --json.\n",
+	  cmd_stats },
+	{ "version",
+	  "usage: dsmctl version\n"
+	  "Shows the versions of this command and of the module.\n",
+	  cmd_version },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static int help(void)
+{
+	size_t i;
+
+	puts("usage: dsmctl COMMAND [ARGUMENTS]\n"
+	     "Controls the dsm module of this machine. COMMAND --help says more.\n");
+	for (i = 0; i < COMMANDS; i++) {
+		const char *text = commands[i].help + strlen("usage: ");
+
+		printf("  %.*s\n", (int)strcspn(text, "\n"), text);
+	}
+	return 0;
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	size_t i;
+
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+		return help();
+	if (!strcmp(name, "--version"))
+		name = "version";
+	for (i = 0; i < COMMANDS; i++) {
+		if (strcmp(name, commands[i].name))
+			continue;
+		if (wants_help(argc - 1, argv + 1)) {
+			fputs(commands[i].help, stdout);
+			return 0;
+		}
+		return commands[i].run(argc - 1, argv + 1);
+	}
+	if (*name)
+		fprintf(stderr, "dsmctl: there is no command \"%s\"\n", name);
+	fprintf(stderr, "Try: dsmctl --help\n");
+	return EXIT_USAGE;
+}

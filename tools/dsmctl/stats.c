@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * dsmctl stats: this node's counters, as a table or as JSON. Never resets them; take differences.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "dsmctl.h"
+
+#define VALUES_MAX 256	/* room for counters of a newer module */
+
+static const struct {
+	const char *name;
+	const char *text;
+} names[DSM_STAT_COUNT] = {
+	[DSM_STAT_READ_FAULTS] = { "read_faults", "read faults" },
+	[DSM_STAT_WRITE_FAULTS] = { "write_faults", "write faults" },
+	[DSM_STAT_PAGE_TRANSFERS] = { "page_transfers", "pages received with data" },
+	[DSM_STAT_ZERO_REPLIES] = { "zero_replies", "pages received as all zero" },
+	[DSM_STAT_FETCHES_SERVED] = { "fetches_served", "pages sent as home" },
+	[DSM_STAT_INVALIDATIONS] = { "invalidations", "pages invalidated" },
+	[DSM_STAT_TWINS] = { "twins", "twins made" },
+	[DSM_STAT_DIFFS] = { "diffs", "diffs sent" },
+	[DSM_STAT_DIFF_BYTES] = { "diff_bytes", "bytes of diffs sent" },
+	[DSM_STAT_DIFFS_APPLIED] = { "diffs_applied", "diffs applied as home" },
+	[DSM_STAT_MERGES] = { "merges", "pages merged with own writes" },
+	[DSM_STAT_RACE_CONFLICTS] = { "race_conflicts", "bytes two nodes wrote without order" },
+	[DSM_STAT_INTERVALS] = { "intervals", "intervals closed" },
+	[DSM_STAT_NOTICES_SENT] = { "notices_sent", "write notices sent" },
+	[DSM_STAT_NOTICES_RECEIVED] = { "notices_received", "write notices received" },
+	[DSM_STAT_INVAL_ALL] = { "inval_all", "invalidations of everything" },
+	[DSM_STAT_RELEASES] = { "releases", "releases" },
+	[DSM_STAT_ACQUIRES] = { "acquires", "acquires" },
+	[DSM_STAT_LOCKS_LOCAL] = { "locks_local", "locks taken, token here" },
+	[DSM_STAT_LOCKS_REMOTE] = { "locks_remote", "locks taken, token elsewhere" },
+	[DSM_STAT_BARRIERS] = { "barriers", "barriers passed" },
+	[DSM_STAT_FLAGS] = { "flags", "flag calls" },
+	[DSM_STAT_MSGS_SENT] = { "msgs_sent", "messages sent" },
+	[DSM_STAT_MSGS_RECEIVED] = { "msgs_received", "messages received" },
+	[DSM_STAT_BYTES_SENT] = { "bytes_sent", "bytes sent" },
+	[DSM_STAT_BYTES_RECEIVED] = { "bytes_received", "bytes received" },
+	[DSM_STAT_CREDIT_STALLS] = { "credit_stalls", "sends that waited for credit" },
+	[DSM_STAT_INVALID_MSGS] = { "invalid_msgs", "invalid messages" },
+	[DSM_STAT_SIGBUS] = { "sigbus", "SIGBUS given" },
+	[DSM_STAT_NS_PROTOCOL] = { "ns_protocol", "time in the protocol" },
+	[DSM_STAT_NS_WAIT_LOCK] = { "ns_wait_lock", "time waiting for locks" },
+	[DSM_STAT_NS_WAIT_BARRIER] = { "ns_wait_barrier", "time waiting at barriers" },
+	[DSM_STAT_NS_WAIT_FLAG] = { "ns_wait_flag", "time waiting for flags" },
+	[DSM_STAT_NS_WAIT_PAGE] = { "ns_wait_page", "time waiting for pages" },
+	[DSM_STAT_NS_WAIT_RELEASE] = { "ns_wait_release", "time waiting for diffs to be acked" },
+	[DSM_STAT_NS_MESSAGE] = { "ns_message", "time in message handlers" },
+};
+
+static void print_table(const uint64_t *values, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		unsigned long long v = values[i];
+
+		if (i >= DSM_STAT_COUNT)
+			printf("%-36s %18llu\n", "(of a newer module)", v);
+		else if (!strncmp(names[i].name, "ns_", 3))
+			printf("%-36s %14llu.%06llu s\n", names[i].text, v / 1000000000,
+			       v % 1000000000 / 1000);
+		else
+			printf("%-36s %18llu\n", names[i].text, v);
+	}
+}
+
+static void print_json(unsigned int node, const uint64_t *values, unsigned int count)
+{
+	unsigned int i;
+
+	printf("{\"node\": %u, \"counters\": {", node);
+	for (i = 0; i < count && i < DSM_STAT_COUNT; i++)
+		printf("%s\"%s\": %llu", i ? ", " : "", names[i].name,
+		       (unsigned long long)values[i]);
+	puts("}}");
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	bool json = argc == 2 && !strcmp(argv[1], "--json");
+	struct dsm_ioc_node_info self = { .size = sizeof(self), .node = DSM_NODE_ANY };
+	uint64_t values[VALUES_MAX] = { 0 };
+	struct dsm_ioc_stats arg = {
+		.size = sizeof(arg),
+		.count = VALUES_MAX,
+		.values = (uintptr_t)values,
+	};
+	int fd, err = 0;
+
+	if (argc > 1 && !json)
+		return usage("stats", "unknown option \"%s\"", argv[1]);
+	fd = open_control();
+	if (fd < 0)
+		return EXIT_FAILURE;
+	if (ioctl(fd, DSM_IOC_NODE_INFO, &self) < 0 || ioctl(fd, DSM_IOC_STATS, &arg) < 0)
+		err = errno;
+	close(fd);
+	if (err)
+		return report("stats", err, NULL);
+	if (arg.count > VALUES_MAX)
+		arg.count = VALUES_MAX;
+	if (json)
+		print_json(self.node, values, arg.count);
+	else
+		print_table(values, arg.count);
+	return 0;
+}
