@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * What the units of mm share: the mm side of one region. Outside kmod/mm only
+ * region.h is seen.
+ *
+ * Lock order (mm.md 2.2): mmap_lock or VMA lock, page lock of a frame,
+ * i_mmap_rwsem, page-table lock. The shell's locks nest inside all of them:
+ * dsm_mm_ops.fault and .right are called under mmap_lock and page lock.
+ */
+#ifndef DSM_MM_MM_H
+#define DSM_MM_MM_H
+
+#include <linux/atomic.h>
+#include <linux/percpu.h>
+#include "region.h"
+
+/* Counters of the fault path, one set per CPU; see struct dsm_mm_stats. */
+struct dsm_mm_counters {
+	u64 faults_read;
+	u64 faults_write;
+	u64 mkwrites;
+	u64 retries;
+	u64 sigbus;
+	u64 wrprotect_runs;
+	u64 zap_runs;
+};
+
+/**
+ * struct dsm_mm - mm side of one region
+ * @ops:           questions to the shell; fixed at creation
+ * @ctx:           first argument of @ops; fixed at creation
+ * @pages:         length of the region; fixed at creation
+ * @inode:         owns the address_space in which all mappings of the region hang,
+ *                 whichever device file they came through; fixed at creation
+ * @counters:      summed by dsm_mm_stats()
+ * @mappings:      live VMAs, counted by mmap, ->open and ->close
+ * @mprotect_used: somebody has added write permission to a mapping of this region;
+ *                 never cleared. Written before the dirty bits are cleaned, read after a
+ *                 write-protecting walk: see dsm_pte_mprotect() and protect_pages()
+ */
+struct dsm_mm {
+	const struct dsm_mm_ops *ops;
+	void *ctx;
+	u64 pages;
+	struct inode *inode;
+	struct dsm_mm_counters __percpu *counters;
+	atomic_t mappings;
+	bool mprotect_used;
+};
+
+#define dsm_mm_count(mm, what) this_cpu_inc((mm)->counters->what)
+
+#endif
