@@ -117,6 +117,9 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT]);
 /* Make or remove /dev/dsm-NAME (and the sysfs directory of the region). */
 int dsm_ctl_region_add(struct dsm_region *r);
 void dsm_ctl_region_del(struct dsm_region *r);
+/* Make sysfs peers/<node>/ when a node comes up, remove peers/ when this node leaves. */
+void dsm_ctl_peer_add(u16 node);
+void dsm_ctl_peers_del(void);
 int dsm_ctl_init(void);
 void dsm_ctl_exit(void);
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * What the files of ctl share: an open file, and what each unit gives to the others.
+ */
+#ifndef DSM_CTL_H
+#define DSM_CTL_H
+
+#include <linux/device.h>
+#include <linux/fs.h>
+#include <linux/mutex.h>
+#include "../node.h"
+
+/* The region behind /dev/dsm, made by the first join. */
+#define DSM_CTL_DEFAULT_REGION 1
+
+/**
+ * struct dsm_file - one open file of /dev/dsm or /dev/dsm-NAME
+ * @id:        unique since the module was loaded; part of the owner of locks
+ * @minor:     0 = /dev/dsm; fixed
+ * @force_raw: read() and write() are allowed on a heap region; set once by DSM_IOC_FORCE_RAW
+ * @attaching: guards the step of @region from NULL; never held across a wait for the network
+ * @region:    NULL until the file is attached, then constant until release; the file holds a reference
+ *             and counts as one open of the region
+ */
+struct dsm_file {
+	u64 id;
+	int minor;
+	bool force_raw;
+	struct mutex attaching;
+	struct dsm_region *region;
+};
+
+/* chardev.c */
+extern const struct file_operations dsm_chardev_fops;
+struct dsm_region *dsm_chardev_attach(struct file *file);
+
+/* ioctl.c */
+long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg);
+
+/* sysfs.c */
+extern const struct attribute_group *dsm_sysfs_control_groups[];
+extern const struct attribute_group *dsm_sysfs_region_groups[];
+void dsm_sysfs_peers_init(struct device *control);
+
+/* device.c: the region of a device node; for /dev/dsm a reference or an ERR_PTR, see there. */
+struct dsm_region *dsm_device_region_get(struct device *dev);
+void dsm_device_region_put(struct device *dev, struct dsm_region *r);
+
+#endif

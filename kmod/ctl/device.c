@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (C) 2026 The dsm authors
+/*
+ * device.c: the class "dsm", its range of minors and the device nodes: /dev/dsm and one per region.
+ *
+ * One cdev serves all minors. devtmpfs makes the nodes with the owner, group and mode that
+ * the region was created with. Never looks into an open file.
+ */
+#include <linux/cdev.h>
+#include <linux/err.h>
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "../compat.h"
+#include "ctl.h"
+
+/* Minor 0 is /dev/dsm. A region costs a device, an inode and some kernel memory, so this is far above what is of use. */
+#define MINORS 65536
+
+#define CONTROL_MODE 0660
+
+/**
+ * struct node_dev - one device node
+ * @dev:    the device; its name is the node's
+ * @region: region of /dev/dsm-NAME, which outlives the device; NULL for /dev/dsm
+ */
+struct node_dev {
+	struct device dev;
+	struct dsm_region *region;
+};
+
+static dev_t first_devt;
+static struct cdev cdev;
+static DEFINE_IDA(minors);
+static struct node_dev *control;
+
+static struct class dsm_class = {
+	.name = "dsm",
+};
+
+static struct node_dev *to_node_dev(dsm_compat_devnode_arg *dev)
+{
+	return container_of(dev, struct node_dev, dev);
+}
+
+static char *control_devnode(dsm_compat_devnode_arg *dev, umode_t *mode, kuid_t *uid, kgid_t *gid)
+{
+	if (mode)
+		*mode = CONTROL_MODE;
+	return NULL;
+}
+
+static char *region_devnode(dsm_compat_devnode_arg *dev, umode_t *mode, kuid_t *uid, kgid_t *gid)
+{
+	const struct dsm_region *r = to_node_dev(dev)->region;
+
+	if (mode)
+		*mode = r->mode & 0777;
+	if (uid)
+		*uid = r->owner;
+	if (gid)
+		*gid = r->group;
+	return NULL;
+}
+
+static void node_dev_release(struct device *dev)
+{
+	kfree(to_node_dev(dev));
+}
+
+static const struct device_type control_type = {
+	.name = "control",
+	.groups = dsm_sysfs_control_groups,
+	.devnode = control_devnode,
+	.release = node_dev_release,
+};
+
+static const struct device_type region_type = {
+	.name = "region",
+	.groups = dsm_sysfs_region_groups,
+	.devnode = region_devnode,
+	.release = node_dev_release,
+};
+
+/* Not visible yet; put_device() frees it. */
+static struct node_dev *node_dev_new(const struct device_type *type, int minor, struct dsm_region *r)
+{
+	struct node_dev *nd = kzalloc(sizeof(*nd), GFP_KERNEL);
+	int ret;
+
+	if (!nd)
+		return ERR_PTR(-ENOMEM);
+	device_initialize(&nd->dev);
+	nd->dev.class = &dsm_class;
+	nd->dev.type = type;
+	nd->dev.devt = MKDEV(MAJOR(first_devt), minor);
+	nd->region = r;
+	ret = r ? dev_set_name(&nd->dev, "dsm-%s", r->name) : dev_set_name(&nd->dev, "dsm");
+	if (ret) {
+		put_device(&nd->dev);
+		return ERR_PTR(ret);
+	}
+	return nd;
+}
+
+/**
+ * dsm_device_region_get() - region of a device, for its sysfs attributes
+ * @dev: a device of the class
+ *
+ * A region's own device is removed, which waits for readers of its attributes, before the region goes: no
+ * reference is taken. /dev/dsm stays while its region comes and goes with the membership, so there it is looked up.
+ *
+ * Context: process; may sleep.
+ * Return: region, to be given to dsm_device_region_put(), or -ENOTCONN: this node has not joined.
+ */
+struct dsm_region *dsm_device_region_get(struct device *dev)
+{
+	struct dsm_region *r = to_node_dev(dev)->region;
+
+	if (r)
+		return r;
+	r = dsm_node_region_get(DSM_CTL_DEFAULT_REGION, false);
+	return IS_ERR_OR_NULL(r) ? ERR_PTR(-ENOTCONN) : r;
+}
+
+/**
+ * dsm_device_region_put() - end of dsm_device_region_get()
+ * @dev: the same device
+ * @r:   what was returned
+ *
+ * Context: process; may sleep.
+ */
+void dsm_device_region_put(struct device *dev, struct dsm_region *r)
+{
+	if (!to_node_dev(dev)->region)
+		dsm_node_region_put(r);
+}
+
+/**
+ * dsm_ctl_region_add() - make the device node of a region
+ * @r: region with its name, owner, group and mode set; findable by dsm_node_region_by_minor()
+ *     as soon as its @minor is set, or opens give -ENXIO until it is
+ *
+ * The default region uses /dev/dsm, which is always there.
+ *
+ * Context: process; sleeps; the caller holds no lock that the calls behind sysfs or open take.
+ * Return: 0; -ENOMEM; -ENOSPC: no minor is free; -EEXIST: the node exists.
+ */
+int dsm_ctl_region_add(struct dsm_region *r)
+{
+	struct node_dev *nd;
+	int ret;
+
+	if (r->id == DSM_CTL_DEFAULT_REGION) {
+		r->minor = 0;
+		r->device = &control->dev;
+		return 0;
+	}
+	ret = ida_alloc_range(&minors, 1, MINORS - 1, GFP_KERNEL);
+	if (ret < 0)
+		return ret;
+	r->minor = ret;
+	nd = node_dev_new(&region_type, r->minor, r);
+	if (IS_ERR(nd)) {
+		ret = PTR_ERR(nd);
+		goto err_minor;
+	}
+	r->device = &nd->dev;
+	ret = device_add(&nd->dev);
+	if (ret)
+		goto err_device;
+	return 0;
+
+err_device:
+	r->device = NULL;
+	put_device(&nd->dev);
+err_minor:
+	ida_free(&minors, r->minor);
+	r->minor = -1;
+	return ret;
+}
+
+/**
+ * dsm_ctl_region_del() - remove the device node of a region
+ * @r: region that dsm_ctl_region_add() succeeded for
+ *
+ * Waits for readers of the region's sysfs attributes. Files that are open stay so.
+ *
+ * Context: process; sleeps; the caller holds no lock that the calls behind sysfs or open take.
+ */
+void dsm_ctl_region_del(struct dsm_region *r)
+{
+	struct device *dev = r->device;
+
+	r->device = NULL;
+	if (!dev || r->minor == 0)
+		return;
+	device_unregister(dev);
+	ida_free(&minors, r->minor);
+	r->minor = -1;
+}
+
+/**
+ * dsm_ctl_init() - make the class and /dev/dsm
+ *
+ * Context: module load, the last step: programs can come in before it returns.
+ * Return: 0, -ENOMEM, -EBUSY (no device number is free), or what the driver core says.
+ */
+int dsm_ctl_init(void)
+{
+	int ret = alloc_chrdev_region(&first_devt, 0, MINORS, "dsm");
+
+	if (ret)
+		return ret;
+	ret = class_register(&dsm_class);
+	if (ret)
+		goto err_devt;
+	control = node_dev_new(&control_type, 0, NULL);
+	if (IS_ERR(control)) {
+		ret = PTR_ERR(control);
+		goto err_class;
+	}
+	dsm_sysfs_peers_init(&control->dev);
+	cdev_init(&cdev, &dsm_chardev_fops);
+	cdev.owner = THIS_MODULE;
+	ret = cdev_add(&cdev, first_devt, MINORS);
+	if (ret)
+		goto err_control;
+	ret = device_add(&control->dev);
+	if (ret)
+		goto err_cdev;
+	return 0;
+
+err_cdev:
+	cdev_del(&cdev);
+err_control:
+	put_device(&control->dev);
+err_class:
+	class_unregister(&dsm_class);
+err_devt:
+	unregister_chrdev_region(first_devt, MINORS);
+	return ret;
+}
+
+/**
+ * dsm_ctl_exit() - remove /dev/dsm and the class
+ *
+ * Context: module unload; every region's node has been removed, no file is open.
+ */
+void dsm_ctl_exit(void)
+{
+	dsm_ctl_peers_del();
+	device_unregister(&control->dev);
+	cdev_del(&cdev);
+	class_unregister(&dsm_class);
+	unregister_chrdev_region(first_devt, MINORS);
+	ida_destroy(&minors);
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (C) 2026 The dsm authors
+/*
+ * sysfs.c: the attributes below /sys/class/dsm/, one value per file, as Documentation/ABI says.
+ *
+ * Everything is read-only and asked of the shell when it is read; nothing is kept here but the
+ * directories of the peers.
+ */
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/kobject.h>
+#include <linux/mutex.h>
+#include <linux/sysfs.h>
+#include "ctl.h"
+
+/* ---- the node ---- */
+
+static const char * const state_names[] = {
+	[DSM_NODE_NONE] = "none",
+	[DSM_NODE_SELF] = "self",
+	[DSM_NODE_UP] = "up",
+	[DSM_NODE_LOST] = "lost",
+	[DSM_NODE_LEFT] = "left",
+};
+
+/* 0, or -ENOTCONN when this node has not joined, or what the shell says of an id that it does not know. */
+static int node_info(u16 node, struct dsm_ioc_node_info *info)
+{
+	if (!dsm_node_joined())
+		return -ENOTCONN;
+	*info = (struct dsm_ioc_node_info){ .size = sizeof(*info), .node = node };
+	return dsm_node_info(info);
+}
+
+static ssize_t node_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = node_info(DSM_NODE_ANY, &info);
+
+	return ret ? ret : sysfs_emit(buf, "%u\n", info.node);
+}
+static DEVICE_ATTR_RO(node_id);
+
+static ssize_t cluster_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = node_info(DSM_NODE_ANY, &info);
+
+	return ret ? ret : sysfs_emit(buf, "%016llx\n", info.cluster);
+}
+static DEVICE_ATTR_RO(cluster);
+
+static ssize_t members_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = node_info(DSM_NODE_ANY, &info);
+
+	if (ret && ret != -ENOTCONN)
+		return ret;
+	return sysfs_emit(buf, "%u\n", ret ? 0 : info.members);
+}
+static DEVICE_ATTR_RO(members);
+
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", dsm_node_joined() ? "joined" : "none");
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t device_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = node_info(DSM_NODE_ANY, &info);
+
+	return ret ? ret : sysfs_emit(buf, "%.*s\n", (int)sizeof(info.device), info.device);
+}
+
+/* Not DEVICE_ATTR_RO: "device" is a link of the driver core in other classes. */
+static struct device_attribute dev_attr_rdma_device = __ATTR(rdma_device, 0444, device_show, NULL);
+
+static ssize_t abi_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", DSM_ABI);
+}
+static DEVICE_ATTR_RO(abi);
+
+static ssize_t insecure_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", dsm_param_insecure);
+}
+static DEVICE_ATTR_RO(insecure);
+
+static ssize_t peer_timeout_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dsm_param_peer_timeout_ms));
+}
+static DEVICE_ATTR_RO(peer_timeout_ms);
+
+static struct attribute *node_attrs[] = {
+	&dev_attr_node_id.attr,
+	&dev_attr_cluster.attr,
+	&dev_attr_members.attr,
+	&dev_attr_state.attr,
+	&dev_attr_rdma_device.attr,
+	&dev_attr_abi.attr,
+	&dev_attr_insecure.attr,
+	&dev_attr_peer_timeout_ms.attr,
+	NULL
+};
+
+static const struct attribute_group node_group = {
+	.attrs = node_attrs,
+};
+
+/* ---- counters: the names of enum dsm_stat, in its order ---- */
+
+static ssize_t stat_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct dev_ext_attribute *ea = container_of(attr, struct dev_ext_attribute, attr);
+	u64 values[DSM_STAT_COUNT] = {};
+
+	dsm_node_stats(values);
+	return sysfs_emit(buf, "%llu\n", values[(unsigned long)ea->var]);
+}
+
+#define STATS(X)					\
+	X(READ_FAULTS, read_faults)			\
+	X(WRITE_FAULTS, write_faults)			\
+	X(PAGE_TRANSFERS, page_transfers)		\
+	X(ZERO_REPLIES, zero_replies)			\
+	X(FETCHES_SERVED, fetches_served)		\
+	X(INVALIDATIONS, invalidations)			\
+	X(TWINS, twins)					\
+	X(DIFFS, diffs)					\
+	X(DIFF_BYTES, diff_bytes)			\
+	X(DIFFS_APPLIED, diffs_applied)			\
+	X(MERGES, merges)				\
+	X(RACE_CONFLICTS, race_conflicts)		\
+	X(INTERVALS, intervals)				\
+	X(NOTICES_SENT, notices_sent)			\
+	X(NOTICES_RECEIVED, notices_received)		\
+	X(INVAL_ALL, inval_all)				\
+	X(RELEASES, releases)				\
+	X(ACQUIRES, acquires)				\
+	X(LOCKS_LOCAL, locks_local)			\
+	X(LOCKS_REMOTE, locks_remote)			\
+	X(BARRIERS, barriers)				\
+	X(FLAGS, flags)					\
+	X(MSGS_SENT, msgs_sent)				\
+	X(MSGS_RECEIVED, msgs_received)			\
+	X(BYTES_SENT, bytes_sent)			\
+	X(BYTES_RECEIVED, bytes_received)		\
+	X(CREDIT_STALLS, credit_stalls)			\
+	X(INVALID_MSGS, invalid_msgs)			\
+	X(SIGBUS, sigbus)				\
+	X(NS_PROTOCOL, ns_protocol)			\
+	X(NS_WAIT_LOCK, ns_wait_lock)			\
+	X(NS_WAIT_BARRIER, ns_wait_barrier)		\
+	X(NS_WAIT_FLAG, ns_wait_flag)			\
+	X(NS_WAIT_PAGE, ns_wait_page)			\
+	X(NS_WAIT_RELEASE, ns_wait_release)		\
+	X(NS_MESSAGE, ns_message)
+
+#define STAT_ATTR(_index, _name)						\
+	static struct dev_ext_attribute stat_##_name = {			\
+		.attr = __ATTR(_name, 0444, stat_show, NULL),			\
+		.var = (void *)(unsigned long)DSM_STAT_##_index,		\
+	};
+STATS(STAT_ATTR)
+
+#define STAT_ENTRY(_index, _name) [DSM_STAT_##_index] = &stat_##_name.attr.attr,
+static struct attribute *stat_attrs[] = {
+	STATS(STAT_ENTRY)
+	[DSM_STAT_COUNT] = NULL,
+};
+
+/* A counter without a name would be a hole in the array, at which sysfs stops. */
+#define STAT_ONE(_index, _name) + 1
+static_assert(0 STATS(STAT_ONE) == DSM_STAT_COUNT);
+
+static const struct attribute_group stats_group = {
+	.name = "stats",
+	.attrs = stat_attrs,
+};
+
+/* ---- regions: on /dev/dsm-NAME itself, and in region/ of /dev/dsm for the default one ---- */
+
+static int region_info(struct device *dev, struct dsm_ioc_region_info *info)
+{
+	struct dsm_region *r = dsm_device_region_get(dev);
+
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	*info = (struct dsm_ioc_region_info){ .size = sizeof(*info) };
+	dsm_node_region_info(r, info);
+	info->id = r->id;
+	dsm_device_region_put(dev, r);
+	return 0;
+}
+
+#define REGION_ATTR(_name, _fmt, ...)						\
+static ssize_t region_##_name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+{										\
+	struct dsm_ioc_region_info info;					\
+	int ret = region_info(dev, &info);					\
+										\
+	return ret ? ret : sysfs_emit(buf, _fmt "\n", __VA_ARGS__);		\
+}										\
+static struct device_attribute region_attr_##_name = __ATTR(_name, 0444, region_##_name##_show, NULL)
+
+REGION_ATTR(id, "%u", info.id);
+REGION_ATTR(size, "%llu", info.bytes);
+REGION_ATTR(addr, "0x%llx", info.addr);
+REGION_ATTR(flags, "0x%x", info.region_flags);
+REGION_ATTR(policy, "%.*s", DSM_POLICY_MAX, info.policy);
+REGION_ATTR(members, "0x%llx", info.members);
+REGION_ATTR(opens, "%u", info.opens);
+REGION_ATTR(touched_pages, "%llu", info.touched_pages);
+REGION_ATTR(homed_pages, "%llu", info.homed_pages);
+
+static struct attribute *region_attrs[] = {
+	&region_attr_id.attr,
+	&region_attr_size.attr,
+	&region_attr_addr.attr,
+	&region_attr_flags.attr,
+	&region_attr_policy.attr,
+	&region_attr_members.attr,
+	&region_attr_opens.attr,
+	&region_attr_touched_pages.attr,
+	&region_attr_homed_pages.attr,
+	NULL
+};
+
+static const struct attribute_group region_group = {
+	.attrs = region_attrs,
+};
+
+static const struct attribute_group default_region_group = {
+	.name = "region",
+	.attrs = region_attrs,
+};
+
+const struct attribute_group *dsm_sysfs_control_groups[] = {
+	&node_group,
+	&stats_group,
+	&default_region_group,
+	NULL
+};
+
+const struct attribute_group *dsm_sysfs_region_groups[] = {
+	&region_group,
+	NULL
+};
+
+/* ---- peers: a directory per node id that was ever up, named by the id ---- */
+
+/**
+ * struct peer_dirs - the directories below peers/
+ * @lock:    guards all; outermost here: readers of the files do not take it
+ * @control: device of /dev/dsm, set at load
+ * @top:     peers/, made with the first peer; NULL before
+ * @peer:    directory by node id, or NULL
+ */
+struct peer_dirs {
+	struct mutex lock;
+	struct device *control;
+	struct kobject *top;
+	struct kobject *peer[DSM_MAX_NODES];
+};
+
+static struct peer_dirs peer_dirs = {
+	.lock = __MUTEX_INITIALIZER(peer_dirs.lock),
+};
+
+static int peer_info(struct kobject *kobj, struct dsm_ioc_node_info *info)
+{
+	u16 node;
+	int ret = kstrtou16(kobject_name(kobj), 10, &node);
+
+	return ret ? ret : node_info(node, info);
+}
+
+static ssize_t peer_state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = peer_info(kobj, &info);
+
+	if (ret)
+		return ret;
+	if (info.state >= ARRAY_SIZE(state_names))
+		return -EIO;
+	return sysfs_emit(buf, "%s\n", state_names[info.state]);
+}
+
+static ssize_t peer_addr_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = peer_info(kobj, &info);
+
+	return ret ? ret : sysfs_emit(buf, "%pI4:%u\n", &info.addr, info.port);
+}
+
+static ssize_t peer_silent_ms_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = peer_info(kobj, &info);
+
+	return ret ? ret : sysfs_emit(buf, "%u\n", info.silent_ms);
+}
+
+static ssize_t peer_reason_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct dsm_ioc_node_info info;
+	int ret = peer_info(kobj, &info);
+
+	return ret ? ret : sysfs_emit(buf, "%.*s\n", (int)sizeof(info.reason), info.reason);
+}
+
+static struct kobj_attribute peer_attr_state = __ATTR(state, 0444, peer_state_show, NULL);
+static struct kobj_attribute peer_attr_addr = __ATTR(addr, 0444, peer_addr_show, NULL);
+static struct kobj_attribute peer_attr_silent_ms = __ATTR(silent_ms, 0444, peer_silent_ms_show, NULL);
+static struct kobj_attribute peer_attr_reason = __ATTR(reason, 0444, peer_reason_show, NULL);
+
+static const struct attribute *peer_attrs[] = {
+	&peer_attr_state.attr,
+	&peer_attr_addr.attr,
+	&peer_attr_silent_ms.attr,
+	&peer_attr_reason.attr,
+	NULL
+};
+
+static struct kobject *peer_dir_new(struct kobject *top, u16 node)
+{
+	char name[8];
+	struct kobject *dir;
+
+	snprintf(name, sizeof(name), "%u", node);
+	dir = kobject_create_and_add(name, top);
+	if (!dir)
+		return NULL;
+	if (sysfs_create_files(dir, peer_attrs)) {
+		kobject_put(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+static void dir_remove(struct kobject **dir)
+{
+	if (!*dir)
+		return;
+	kobject_del(*dir);
+	kobject_put(*dir);
+	*dir = NULL;
+}
+
+/**
+ * dsm_sysfs_peers_init() - say below which device peers/ is to be
+ * @control: device of /dev/dsm, not yet visible
+ *
+ * Context: module load.
+ */
+void dsm_sysfs_peers_init(struct device *control)
+{
+	peer_dirs.control = control;
+}
+
+/**
+ * dsm_ctl_peer_add() - make peers/<node>/
+ * @node: node id; nothing happens if it has its directory already or is out of range
+ *
+ * Without memory the directory is missing until the peer comes up again; nothing depends on it.
+ *
+ * Context: process; sleeps; the caller holds no lock that dsm_node_info() takes.
+ */
+void dsm_ctl_peer_add(u16 node)
+{
+	if (node >= DSM_MAX_NODES)
+		return;
+	mutex_lock(&peer_dirs.lock);
+	if (!peer_dirs.top)
+		peer_dirs.top = kobject_create_and_add("peers", &peer_dirs.control->kobj);
+	if (peer_dirs.top && !peer_dirs.peer[node])
+		peer_dirs.peer[node] = peer_dir_new(peer_dirs.top, node);
+	mutex_unlock(&peer_dirs.lock);
+}
+
+/**
+ * dsm_ctl_peers_del() - remove peers/, when this node leaves
+ *
+ * Waits for readers of the files.
+ *
+ * Context: process; sleeps; the caller holds no lock that dsm_node_info() takes.
+ */
+void dsm_ctl_peers_del(void)
+{
+	int i;
+
+	mutex_lock(&peer_dirs.lock);
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		dir_remove(&peer_dirs.peer[i]);
+	dir_remove(&peer_dirs.top);
+	mutex_unlock(&peer_dirs.lock);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (C) 2026 The dsm authors
+/*
+ * main.c: module parameters, and the ladder that starts the layers and stops them again.
+ *
+ * Only wires: no decision is made here, and nothing but the ladder calls the init functions.
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include "mm/region.h"
+#include "net/transport.h"
+#include "node.h"
+
+/* Below the least, a busy guest is taken for a dead one; above the most, retries of the queue pairs cannot follow. */
+#define PEER_TIMEOUT_MIN_MS 500
+#define PEER_TIMEOUT_MAX_MS 600000
+
+#define MIB_SHIFT 20
+#define REGION_MAX_MIB (DSM_REGION_MAX_PAGES >> (MIB_SHIFT - PAGE_SHIFT))
+
+bool dsm_param_insecure;
+module_param_named(insecure, dsm_param_insecure, bool, 0444);
+MODULE_PARM_DESC(insecure, "join without authentication, which does not exist yet (default: refuse to join)");
+
+unsigned int dsm_param_peer_timeout_ms = 3000;
+
+static int set_peer_timeout(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, PEER_TIMEOUT_MIN_MS, PEER_TIMEOUT_MAX_MS);
+}
+
+static const struct kernel_param_ops peer_timeout_ops = {
+	.set = set_peer_timeout,
+	.get = param_get_uint,
+};
+module_param_cb(peer_timeout_ms, &peer_timeout_ops, &dsm_param_peer_timeout_ms, 0644);
+__MODULE_PARM_TYPE(peer_timeout_ms, "uint");
+MODULE_PARM_DESC(peer_timeout_ms,
+		 "silence in ms after which a peer is lost, 500 to 600000, read when joining (default: 3000)");
+
+static unsigned long default_mib = 256;
+module_param(default_mib, ulong, 0444);
+MODULE_PARM_DESC(default_mib, "size of /dev/dsm in MiB, used by the node that starts a cluster (default: 256)");
+
+static unsigned long heap_mib = 1024;
+module_param(heap_mib, ulong, 0444);
+MODULE_PARM_DESC(heap_mib, "size of /dev/dsm-heap in MiB, used by the node that starts a cluster (default: 1024)");
+
+unsigned long dsm_param_default_bytes;
+unsigned long dsm_param_heap_bytes;
+
+static int check_sizes(void)
+{
+	if (!default_mib || default_mib > REGION_MAX_MIB || !heap_mib || heap_mib > REGION_MAX_MIB) {
+		pr_err("dsm: default_mib and heap_mib must be 1 to %llu\n", REGION_MAX_MIB);
+		return -EINVAL;
+	}
+	dsm_param_default_bytes = default_mib << MIB_SHIFT;
+	dsm_param_heap_bytes = heap_mib << MIB_SHIFT;
+	return 0;
+}
+
+static int __init dsm_init(void)
+{
+	int ret = check_sizes();
+
+	if (ret)
+		return ret;
+	ret = dsm_mm_init();
+	if (ret)
+		return ret;
+	ret = dsm_net_init();
+	if (ret)
+		goto err_mm;
+	ret = dsm_node_init();
+	if (ret)
+		goto err_net;
+	ret = dsm_ctl_init();
+	if (ret)
+		goto err_node;
+	return 0;
+
+err_node:
+	dsm_node_exit();
+err_net:
+	dsm_net_exit();
+err_mm:
+	dsm_mm_exit();
+	return ret;
+}
+
+/*
+ * No file is open here: each holds the module. Leaving comes first because it removes
+ * the regions' device nodes, which need the class.
+ */
+static void __exit dsm_exit(void)
+{
+	struct dsm_errtxt err = {};
+
+	if (dsm_node_joined())
+		dsm_node_leave(DSM_LEAVE_FORCE, &err);
+	dsm_ctl_exit();
+	dsm_node_exit();
+	dsm_net_exit();
+	dsm_mm_exit();
+}
+
+module_init(dsm_init);
+module_exit(dsm_exit);
+
+MODULE_AUTHOR("The dsm authors");
+MODULE_DESCRIPTION("Coherent distributed memory over RDMA");
+MODULE_LICENSE("GPL");
