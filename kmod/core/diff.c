@@ -163,7 +163,7 @@ static u8 *put_map(const struct changes *c, u32 page_bytes, u8 *out)
 
 	for (i = 0; left; i++) {
 		word = cpu_to_le64(c->map[i]);
-		n = min(left, (u32)sizeof(word));
+		n = min_t(u32, left, sizeof(word));
 		memcpy(out, &word, n);
 		out += n;
 		left -= n;

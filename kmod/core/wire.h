@@ -36,6 +36,7 @@ enum dsm_msg_type {
 	DSM_MSG_FLAG_OP = 65,		/* REQ: set, wait, clear, cancel a wait */
 	DSM_MSG_FLAG_REPLY = 66,	/* RSP */
 	DSM_MSG_HEARTBEAT = 90,		/* CTL */
+	DSM_MSG_BYE = 93,		/* CTL: the sender closes in good order */
 	DSM_MSG_CONTROL = 100,		/* REQ: membership and regions, body belongs to the shell */
 	DSM_MSG_CONTROL_REPLY = 101,	/* RSP */
 	DSM_MSG_CREDIT = 121,		/* any: header only */

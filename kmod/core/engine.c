@@ -1,0 +1,808 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The engine's frame: set-up, pools, the request table, checking and
+ * dispatching of messages, the ready queue, loss of a peer. Holds no protocol rule of its own.
+ */
+#include "engine.h"
+#include "barrier.h"
+#include "diff.h"
+#include "flag.h"
+#include "interval.h"
+#include "lock.h"
+#include "page.h"
+#include "release.h"
+
+#define LOG_CAP 65536u		/* records of 128 bytes: 8 MiB */
+#define LOCK_CAP 65536u		/* cached tokens: about 16 MiB */
+
+/**
+ * dsm_actions_init() - empty actions for the next step
+ * @acts: actions
+ *
+ * Context: any.
+ */
+void dsm_actions_init(struct dsm_actions *acts)
+{
+	*acts = (struct dsm_actions){ .send_last = &acts->send };
+}
+
+/**
+ * dsm_engine_init() - an engine without peers and regions
+ * @e:      memory of the engine
+ * @tables: 3 * DSM_KEY_BUCKETS zeroed list heads
+ * @shell:  back pointer
+ *
+ * Context: any; nobody else uses @e yet.
+ */
+void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shell)
+{
+	u32 i;
+
+	memset(e, 0, sizeof(*e));
+	e->shell = shell;
+	e->self = DSM_NO_NODE;
+	e->log_cap = LOG_CAP;
+	e->lock_cap = LOCK_CAP;
+	e->locks = tables;
+	e->barriers = tables + DSM_KEY_BUCKETS;
+	e->flags = tables + 2 * DSM_KEY_BUCKETS;
+	INIT_LIST_HEAD(&e->rel_waiters);
+	INIT_LIST_HEAD(&e->rel_conts);
+	INIT_LIST_HEAD(&e->acq_waiters);
+	INIT_LIST_HEAD(&e->ready);
+	INIT_LIST_HEAD(&e->deferred);
+	INIT_LIST_HEAD(&e->held);
+	INIT_LIST_HEAD(&e->cached);
+	INIT_LIST_HEAD(&e->idle_barriers);
+	for (i = 0; i < DSM_REL_SLOTS; i++)
+		INIT_LIST_HEAD(&e->rel[i].notes);
+	for (i = 0; i < DSM_MAX_NODES; i++) {
+		INIT_LIST_HEAD(&e->log[i]);
+		INIT_LIST_HEAD(&e->pull[i].now);
+		INIT_LIST_HEAD(&e->pull[i].then);
+	}
+}
+
+/**
+ * dsm_engine_set_self() - the node id is known
+ * @e:    engine
+ * @self: id below DSM_MAX_NODES
+ *
+ * Context: engine lock held, before the first region.
+ */
+void dsm_engine_set_self(struct dsm_engine *e, u16 self)
+{
+	e->self = self;
+	dsm_engine_peer_up(e, self);
+}
+
+/**
+ * dsm_engine_peer_up() - a node can be reached from now on
+ * @e:    engine
+ * @node: id below DSM_MAX_NODES
+ *
+ * Context: engine lock held.
+ */
+void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
+{
+	e->alive |= 1ull << node;
+	e->n_nodes = max_t(u16, e->n_nodes, node + 1);
+	memset(e->peer_known[node], 0, sizeof(e->peer_known[node]));
+}
+
+/**
+ * dsm_engine_alive() - can @node be reached?
+ * @e:    engine
+ * @node: any number
+ *
+ * Context: engine lock held.
+ */
+bool dsm_engine_alive(const struct dsm_engine *e, u16 node)
+{
+	return node < DSM_MAX_NODES && e->alive & 1ull << node;
+}
+
+/**
+ * dsm_space_add() - a region appears
+ * @e: engine
+ * @s: region, filled; stays until dsm_space_del()
+ *
+ * Context: engine lock held.
+ */
+void dsm_space_add(struct dsm_engine *e, struct dsm_space *s)
+{
+	hlist_add_head(&s->link, &e->spaces[s->id % ARRAY_SIZE(e->spaces)]);
+}
+
+/**
+ * dsm_space_del() - a region goes
+ * @e: engine
+ * @s: region; none of its pages is in a release any more
+ *
+ * Context: engine lock held.
+ */
+void dsm_space_del(struct dsm_engine *e, struct dsm_space *s)
+{
+	hlist_del(&s->link);
+}
+
+/**
+ * dsm_space_find() - region by id
+ * @e:      engine
+ * @region: id, any number
+ *
+ * Context: engine lock held.
+ * Return: region or NULL.
+ */
+struct dsm_space *dsm_space_find(struct dsm_engine *e, u32 region)
+{
+	struct dsm_space *s;
+
+	hlist_for_each_entry(s, &e->spaces[region % ARRAY_SIZE(e->spaces)], link)
+		if (s->id == region)
+			return s;
+	return NULL;
+}
+
+static void forget_requests(struct dsm_engine *e, struct list_head *list)
+{
+	struct dsm_request *q, *tmp;
+
+	list_for_each_entry_safe(q, tmp, list, cont.link) {
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+}
+
+/**
+ * dsm_engine_forget() - drop the objects of a region's keys
+ * @e:      engine
+ * @region: id, 0 = all, and the log with it
+ *
+ * Context: engine lock held; no thread waits for any of them.
+ */
+void dsm_engine_forget(struct dsm_engine *e, u32 region)
+{
+	struct hlist_node *tmp;
+	struct dsm_barrier *b;
+	struct dsm_lock *l;
+	struct dsm_flag *f;
+	u32 i;
+
+	for (i = 0; i < DSM_KEY_BUCKETS; i++) {
+		hlist_for_each_entry_safe(l, tmp, &e->locks[i], by_key) {
+			if (region && l->region != region)
+				continue;
+			if (l->state == DSM_LOCK_CACHED && !list_empty(&l->list))
+				e->n_cached--;
+			hlist_del(&l->by_key);
+			list_del_init(&l->list);
+			list_del_init(&l->cont.link);
+			forget_requests(e, &l->queued);
+			e->n_locks--;
+			dsm_pool_give(e, DSM_POOL_LOCK, l);
+		}
+		hlist_for_each_entry_safe(b, tmp, &e->barriers[i], by_key) {
+			if (region && b->region != region)
+				continue;
+			if (!b->seen) {
+				list_del(&b->idle);
+				e->n_idle_barriers--;
+			}
+			forget_requests(e, &b->arrivals);
+			hlist_del(&b->by_key);
+			dsm_pool_give(e, DSM_POOL_BARRIER, b);
+		}
+		hlist_for_each_entry_safe(f, tmp, &e->flags[i], by_key) {
+			if (region && f->region != region)
+				continue;
+			forget_requests(e, &f->waiters);
+			hlist_del(&f->by_key);
+			dsm_pool_give(e, DSM_POOL_FLAG, f);
+		}
+	}
+	if (region)
+		return;
+	forget_requests(e, &e->deferred);
+	for (i = 0; i < DSM_MAX_NODES; i++) {
+		struct dsm_interval *rec, *next;
+
+		list_for_each_entry_safe(rec, next, &e->log[i], link) {
+			list_del(&rec->link);
+			dsm_pool_give(e, DSM_POOL_INTERVAL, rec);
+		}
+	}
+	for (i = 0; i < DSM_REL_SLOTS; i++) {
+		struct dsm_interval *rec, *next;
+
+		list_for_each_entry_safe(rec, next, &e->rel[i].notes, link) {
+			list_del(&rec->link);
+			dsm_pool_give(e, DSM_POOL_INTERVAL, rec);
+		}
+	}
+}
+
+/* ---- pools ---- */
+
+/**
+ * dsm_engine_wants() - how many objects to add before the next step
+ * @e:    engine
+ * @kind: pool
+ *
+ * Context: engine lock held.
+ * Return: number missing.
+ */
+u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind)
+{
+	u32 want = DSM_STEP_OTHERS;
+
+	if (kind == DSM_POOL_MSG)
+		want = DSM_STEP_MSGS + e->n_nodes;
+	else if (kind == DSM_POOL_INTERVAL)
+		want = DSM_STEP_INTERVALS;
+	return want - min(want, e->pool[kind].count);
+}
+
+/**
+ * dsm_pool_give() - add a free object
+ * @e:    engine
+ * @kind: pool
+ * @obj:  object; its first word becomes a link
+ *
+ * Context: engine lock held.
+ */
+void dsm_pool_give(struct dsm_engine *e, enum dsm_pool_kind kind, void *obj)
+{
+	struct dsm_pool *pool = &e->pool[kind];
+	void **link = kind == DSM_POOL_TWIN ? (void **)dsm_env_bytes(obj) : obj;
+
+	*link = pool->head;
+	pool->head = obj;
+	pool->count++;
+}
+
+/**
+ * dsm_pool_take() - take a free object
+ * @e:    engine
+ * @kind: pool
+ *
+ * Context: engine lock held. I30: the shell filled the pools before the step, so this never fails within its limits.
+ * Return: object, contents undefined; NULL if the pool is empty.
+ */
+void *dsm_pool_take(struct dsm_engine *e, enum dsm_pool_kind kind)
+{
+	struct dsm_pool *pool = &e->pool[kind];
+	void *obj = pool->head;
+
+	dsm_assert(obj);
+	if (!obj)
+		return NULL;
+	pool->head = kind == DSM_POOL_TWIN ? *(void **)dsm_env_bytes(obj) : *(void **)obj;
+	pool->count--;
+	return obj;
+}
+
+/**
+ * dsm_pool_object_bytes() - size of the objects of a pool
+ * @kind: pool
+ *
+ * Context: any.
+ * Return: bytes; 0 for messages and twins, which are the shell's own.
+ */
+size_t dsm_pool_object_bytes(enum dsm_pool_kind kind)
+{
+	switch (kind) {
+	case DSM_POOL_INTERVAL:
+		return sizeof(struct dsm_interval);
+	case DSM_POOL_LOCK:
+		return sizeof(struct dsm_lock);
+	case DSM_POOL_BARRIER:
+		return sizeof(struct dsm_barrier);
+	case DSM_POOL_FLAG:
+		return sizeof(struct dsm_flag);
+	case DSM_POOL_REQUEST:
+		return sizeof(struct dsm_request);
+	default:
+		return 0;
+	}
+}
+
+/* ---- helpers of the units ---- */
+
+/**
+ * dsm_msg_new() - start a message
+ * @e:      engine
+ * @dst:    receiver, alive
+ * @class:  enum dsm_class
+ * @type:   enum dsm_msg_type
+ * @region: region id or 0
+ * @xid:    request id
+ *
+ * Context: engine lock held.
+ */
+struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region, u32 xid)
+{
+	struct dsm_msgbuf *m = dsm_pool_take(e, DSM_POOL_MSG);
+
+	m->next = NULL;
+	m->dst = dst;
+	m->class = class;
+	dsm_wire_begin(m, type, region, xid);
+	return m;
+}
+
+/**
+ * dsm_act_send() - leave a message for the shell
+ * @acts: actions
+ * @m:    message
+ *
+ * Context: engine lock held.
+ */
+void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m)
+{
+	*acts->send_last = m;
+	acts->send_last = &m->next;
+}
+
+/**
+ * dsm_act_wake() - leave a wake for the shell
+ * @e:      engine
+ * @acts:   actions
+ * @w:      waiter, taken out of every list
+ * @status: its result
+ *
+ * Context: engine lock held. Once per wait.
+ */
+void dsm_act_wake(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_waiter *w, int status)
+{
+	(void)e;
+	dsm_assert(!w->done);
+	if (w->xid)
+		hlist_del_init(&w->by_xid);
+	list_del_init(&w->link);
+	list_del_init(&w->cont.link);
+	w->xid = 0;
+	w->status = status;
+	w->done = true;
+	w->wake = acts->wake;
+	acts->wake = w;
+}
+
+/**
+ * dsm_ready() - put something on the ready queue
+ * @e:    engine
+ * @acts: actions
+ * @c:    what
+ * @kind: how to go on
+ *
+ * Context: engine lock held.
+ */
+void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *c, u8 kind)
+{
+	c->kind = kind;
+	list_add_tail(&c->link, &e->ready);
+	acts->run = true;
+}
+
+/**
+ * dsm_waiter_init() - prepare a waiter
+ * @w: waiter
+ *
+ * Context: any.
+ */
+void dsm_waiter_init(struct dsm_waiter *w)
+{
+	memset(w, 0, sizeof(*w));
+	INIT_LIST_HEAD(&w->cont.link);
+	INIT_LIST_HEAD(&w->link);
+	INIT_HLIST_NODE(&w->by_xid);
+	w->peer = DSM_NO_NODE;
+}
+
+static struct hlist_head *request_bucket(struct dsm_engine *e, u32 xid)
+{
+	return &e->requests[xid % ARRAY_SIZE(e->requests)];
+}
+
+/**
+ * dsm_request_add() - give a waiter a request id
+ * @e:    engine
+ * @w:    waiter
+ * @peer: node that will answer
+ *
+ * Context: engine lock held.
+ */
+void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer)
+{
+	if (!++e->next_xid)
+		++e->next_xid;
+	w->xid = e->next_xid;
+	w->peer = peer;
+	hlist_add_head(&w->by_xid, request_bucket(e, w->xid));
+}
+
+/**
+ * dsm_request_find() - waiter of a request id
+ * @e:   engine
+ * @xid: any number
+ *
+ * Context: engine lock held.
+ * Return: waiter or NULL: given up or never sent.
+ */
+struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid)
+{
+	struct dsm_waiter *w;
+
+	hlist_for_each_entry(w, request_bucket(e, xid), by_xid)
+		if (w->xid == xid)
+			return w;
+	return NULL;
+}
+
+/**
+ * dsm_waiter_cancel() - a thread gives up
+ * @e: engine
+ * @w: its waiter
+ *
+ * Context: engine lock held.
+ * Return: true: forgotten; false: its wake is on the way and must be waited for.
+ */
+bool dsm_waiter_cancel(struct dsm_engine *e, struct dsm_waiter *w)
+{
+	(void)e;
+	if (w->done)
+		return false;
+	if (w->xid)
+		hlist_del_init(&w->by_xid);
+	w->xid = 0;
+	list_del_init(&w->link);
+	list_del_init(&w->cont.link);
+	return true;
+}
+
+/**
+ * dsm_manager() - node that manages a key
+ * @s:    region, its members fixed
+ * @kind: a message type of the kind of object: locks, barriers and flags are separate spaces
+ * @key:  key
+ *
+ * Context: any.
+ */
+u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key)
+{
+	return s->members[dsm_hash_key(s->id + kind, key) % s->n_members];
+}
+
+/**
+ * dsm_key_bucket() - hash chain of a key
+ * @table:  DSM_KEY_BUCKETS heads
+ * @region: region id
+ * @key:    key
+ *
+ * Context: engine lock held.
+ */
+struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key)
+{
+	return &table[dsm_hash_key(region, key) % DSM_KEY_BUCKETS];
+}
+
+/* ---- messages ---- */
+
+static int check_diff(struct dsm_reader *r, u32 region, int (*touch)(void *ctx, u32 region, u32 idx, bool frame),
+		      void *ctx)
+{
+	struct dsm_wire_pack pack;
+	u32 idx;
+	int len;
+
+	dsm_reader_take(r, &pack, sizeof(pack));
+	if (r->bad || le32_to_cpu(pack.magic) != DSM_DIFF_MAGIC || le16_to_cpu(pack.hdr_len) != sizeof(pack) ||
+	    pack.flags || pack.crc32c || pack.epoch || pack.interval || le32_to_cpu(pack.region) != region ||
+	    le32_to_cpu(pack.bytes) != dsm_reader_left(r) || !dsm_reader_left(r))
+		return -EPROTO;
+	while (dsm_reader_left(r)) {
+		int err;
+
+		len = dsm_diff_check(r->pos, dsm_reader_left(r), DSM_PAGE_BYTES, &idx);
+		if (len <= 0)
+			return -EPROTO;
+		err = touch(ctx, region, idx, true);
+		if (err)
+			return err;
+		dsm_reader_skip(r, len);
+	}
+	return 0;
+}
+
+static bool check_page(struct dsm_reader *r)
+{
+	struct dsm_wire_page body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	if (r->bad || body.status > DSM_PAGE_STATUS_NACK || body.reserved)
+		return false;
+	if (body.status == DSM_PAGE_STATUS_DATA)
+		dsm_reader_skip(r, DSM_PAGE_BYTES);
+	return dsm_reader_done(r);
+}
+
+static bool check_lock(struct dsm_reader *r, u8 type)
+{
+	struct dsm_wire_lock body;
+	const bool know = type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY || type == DSM_MSG_LOCK_PASS ||
+		    type == DSM_MSG_LOCK_TRY_PASS || type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	return !r->bad && !body.reserved && (!know || dsm_know_check(r)) && dsm_reader_done(r);
+}
+
+static bool check_depart(struct dsm_reader *r)
+{
+	struct dsm_wire_depart body;
+	u32 count;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	count = le32_to_cpu(body.count);
+	if (r->bad || count > DSM_MSG_BYTES / 4)
+		return false;
+	dsm_reader_skip(r, (count + (count & 1)) * 4);
+	return dsm_know_check(r) && dsm_reader_done(r);
+}
+
+static bool check_flag(struct dsm_reader *r)
+{
+	struct dsm_wire_flag body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	return !r->bad && body.op <= DSM_FLAG_TEST && !body.reserved[0] && !body.reserved[1] && !body.reserved[2] &&
+	       dsm_know_check(r) && dsm_reader_done(r);
+}
+
+static bool check_body(struct dsm_reader *r, u8 type)
+{
+	struct dsm_wire_arrive arrive;
+
+	switch (type) {
+	case DSM_MSG_PAGE:
+		return check_page(r);
+	case DSM_MSG_DIFF_ACK:
+		return dsm_reader_left(r) && dsm_reader_left(r) % sizeof(struct dsm_wire_ack) == 0;
+	case DSM_MSG_INTERVALS:
+	case DSM_MSG_INTERVAL_PULL:
+		return dsm_know_check(r) && dsm_reader_done(r);
+	case DSM_MSG_LOCK_REQ:
+	case DSM_MSG_LOCK_PASS:
+	case DSM_MSG_LOCK_GRANT:
+	case DSM_MSG_LOCK_RETURN:
+	case DSM_MSG_LOCK_TRY:
+	case DSM_MSG_LOCK_TRY_PASS:
+	case DSM_MSG_LOCK_TRY_DONE:
+	case DSM_MSG_LOCK_REFUSED:
+	case DSM_MSG_LOCK_RETURN_ACK:
+	case DSM_MSG_LOCK_PROBE:
+	case DSM_MSG_LOCK_STATE:
+		return check_lock(r, type);
+	case DSM_MSG_BAR_ARRIVE:
+		dsm_reader_take(r, &arrive, sizeof(arrive));
+		return !arrive.reserved && dsm_know_check(r) && dsm_reader_done(r);
+	case DSM_MSG_BAR_ABORT:
+		dsm_reader_take(r, &arrive, sizeof(arrive));
+		return !arrive.reserved && dsm_reader_done(r);
+	case DSM_MSG_BAR_DEPART:
+		return check_depart(r);
+	case DSM_MSG_FLAG_OP:
+	case DSM_MSG_FLAG_REPLY:
+	case DSM_MSG_SYNC_PUSH:
+	case DSM_MSG_SYNC_REPLY:
+		return check_flag(r);
+	default:
+		return false;
+	}
+}
+
+/**
+ * dsm_engine_check() - check a message completely before its step
+ * @msg:   message, header included
+ * @len:   its length in bytes, at least DSM_HDR_BYTES
+ * @touch: makes the structure of a page exist, and its frame if @frame; 0 or negative errno
+ * @ctx:   for @touch
+ *
+ * Context: no lock held; sleeps if @touch does.
+ * Return: 0; -EPROTO malformed or unknown; what @touch returned.
+ */
+int dsm_engine_check(const u8 *msg, u32 len,
+		     int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx)
+{
+	struct dsm_reader r = dsm_reader_init(msg, len);
+	struct dsm_wire_fetch fetch;
+	struct dsm_wire_hdr hdr;
+	u32 region;
+
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	if (r.bad)
+		return -EPROTO;
+	region = le32_to_cpu(hdr.region);
+	switch (hdr.type) {
+	case DSM_MSG_FETCH:
+		dsm_reader_take(&r, &fetch, sizeof(fetch));
+		if (!dsm_reader_done(&r))
+			return -EPROTO;
+		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
+	case DSM_MSG_DIFF:
+		return check_diff(&r, region, touch, ctx);
+	default:
+		return check_body(&r, hdr.type) ? 0 : -EPROTO;
+	}
+}
+
+/**
+ * dsm_engine_recv() - the step of a message
+ * @e:    engine
+ * @from: sender
+ * @msg:  message that passed dsm_engine_check()
+ * @len:  its length in bytes
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0; -EPROTO if the sender broke a rule of the protocol: it must be dropped.
+ */
+int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len, struct dsm_actions *acts)
+{
+	struct dsm_reader r = dsm_reader_init(msg, len);
+	struct dsm_wire_hdr hdr;
+
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	/* A message that was under way when its sender was declared lost. */
+	if (!dsm_engine_alive(e, from) || from == e->self)
+		return 0;
+	switch (hdr.type) {
+	case DSM_MSG_FETCH:
+		return dsm_page_on_fetch(e, from, &hdr, &r, acts);
+	case DSM_MSG_PAGE:
+		return dsm_page_on_reply(e, from, &hdr, &r, acts);
+	case DSM_MSG_DIFF:
+		return dsm_page_on_diff(e, from, &hdr, &r, acts);
+	case DSM_MSG_DIFF_ACK:
+		return dsm_page_on_diff_ack(e, from, &hdr, &r, acts);
+	case DSM_MSG_INTERVAL_PULL:
+		return dsm_know_on_pull(e, from, &hdr, &r, acts);
+	case DSM_MSG_INTERVALS:
+		return dsm_know_on_intervals(e, from, &hdr, &r, acts);
+	case DSM_MSG_BAR_ARRIVE:
+	case DSM_MSG_BAR_ABORT:
+	case DSM_MSG_BAR_DEPART:
+		return dsm_barrier_on_message(e, from, &hdr, &r, acts);
+	case DSM_MSG_FLAG_OP:
+	case DSM_MSG_FLAG_REPLY:
+	case DSM_MSG_SYNC_PUSH:
+	case DSM_MSG_SYNC_REPLY:
+		return dsm_flag_on_message(e, from, &hdr, &r, acts);
+	default:
+		return dsm_lock_on_message(e, from, &hdr, &r, acts);
+	}
+}
+
+static void run_cont(struct dsm_engine *e, struct dsm_cont *c, struct dsm_actions *acts)
+{
+	struct dsm_waiter *w;
+	struct dsm_request *q;
+
+	switch (c->kind) {
+	case DSM_CONT_WAITER:
+		w = container_of(c, struct dsm_waiter, cont);
+		dsm_act_wake(e, acts, w, w->status);
+		break;
+	case DSM_CONT_GRANTED:
+		dsm_lock_granted(e, container_of(c, struct dsm_lock, cont), acts);
+		break;
+	case DSM_CONT_RELEASED:
+		dsm_lock_released(e, container_of(c, struct dsm_lock, cont), acts);
+		break;
+	case DSM_CONT_RETURNED:
+		dsm_lock_return_ready(e, container_of(c, struct dsm_lock, cont), acts);
+		break;
+	default:
+		q = container_of(c, struct dsm_request, cont);
+		if (q->type == DSM_MSG_BAR_ARRIVE || q->type == DSM_MSG_BAR_DEPART)
+			dsm_barrier_serve(e, q, acts);
+		else
+			dsm_flag_serve(e, q, acts);
+	}
+}
+
+static struct dsm_cont *next_ready(struct dsm_engine *e)
+{
+	struct dsm_lock *l;
+
+	if (!list_empty(&e->ready))
+		return list_first_entry(&e->ready, struct dsm_cont, link);
+	list_for_each_entry(l, &e->rel_conts, cont.link)
+		if (l->target <= e->rel_done)
+			return &l->cont;
+	return NULL;
+}
+
+/**
+ * dsm_engine_run() - carry on with one thing that became possible
+ * @e:    engine
+ * @acts: actions; @acts->run says whether to call again
+ *
+ * One at a time, so that the pools of one step suffice.
+ *
+ * Context: engine lock held.
+ */
+void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts)
+{
+	struct dsm_cont *c = next_ready(e);
+
+	if (!c)
+		return;
+	list_del_init(&c->link);
+	run_cont(e, c, acts);
+	acts->run = next_ready(e);
+}
+
+/**
+ * dsm_engine_peer_lost() - a peer is gone
+ * @e:    engine
+ * @node: peer
+ * @acts: actions
+ *
+ * What needs it fails with -EHOSTDOWN, the rest goes on (decisions.md, extent of a peer loss).
+ *
+ * Context: engine lock held. Pages and key objects follow in steps of their own.
+ */
+void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
+{
+	struct dsm_waiter *w;
+	struct hlist_node *tmp;
+	u32 i;
+
+	e->alive &= ~(1ull << node);
+	dsm_know_peer_lost(e, node, acts);
+	for (i = 0; i < ARRAY_SIZE(e->requests); i++)
+		hlist_for_each_entry_safe(w, tmp, &e->requests[i], by_xid)
+			if (w->peer == node && list_empty(&w->cont.link))
+				dsm_act_wake(e, acts, w, -EHOSTDOWN);
+}
+
+/**
+ * dsm_engine_lose_bucket() - a peer is gone: the objects of one hash chain
+ * @e:      engine
+ * @node:   peer
+ * @bucket: 0 to DSM_KEY_BUCKETS - 1
+ * @skip:   objects of the chain done before
+ * @acts:   actions
+ *
+ * Context: engine lock held, after dsm_engine_peer_lost().
+ * Return: @skip for the next call, -1 at the end of the chain.
+ */
+int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip, struct dsm_actions *acts)
+{
+	struct dsm_barrier *b;
+	struct dsm_lock *l;
+	struct dsm_flag *f;
+	u32 before = e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_FLAG].count;
+	int n = 0;
+
+	hlist_for_each_entry(l, &e->locks[bucket], by_key)
+		if (n++ == skip) {
+			dsm_lock_peer_lost(e, l, node, acts);
+			goto one_done;
+		}
+	hlist_for_each_entry(b, &e->barriers[bucket], by_key)
+		if (n++ == skip) {
+			dsm_barrier_peer_lost(e, b, node, acts);
+			goto one_done;
+		}
+	hlist_for_each_entry(f, &e->flags[bucket], by_key)
+		if (n++ == skip) {
+			dsm_flag_peer_lost(e, f, node);
+			goto one_done;
+		}
+	return -1;
+one_done:
+	/* An object that was freed has made room for its successor. */
+	return e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_FLAG].count > before ? skip : skip + 1;
+}

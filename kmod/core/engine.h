@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The protocol engine of one node: its state and the events that the shell feeds it.
+ *
+ * Every function below is one step: it runs under the shell's engine lock, changes the engine,
+ * and leaves what must happen outside in struct dsm_actions: messages, wakes, "there is flush work".
+ * A step never sleeps, sends, maps or allocates; objects come from pools that the
+ * shell fills before each step (dsm_engine_wants()). Page-table work is pulled by the
+ * shell: dsm_rel_take() and dsm_acq_next() name the pages, the shell walks, and reports back.
+ *
+ * Protocol: HLRC with one scalar version per page (protocol.md 2.1, 3.1 to 3.4, 3.8 to 3.10 with
+ * decisions.md). No rule relies on the order of messages, not even within a class.
+ */
+#ifndef DSM_CORE_ENGINE_H
+#define DSM_CORE_ENGINE_H
+
+#include "wire.h"
+#include "policy.h"
+
+struct dsm_engine;
+struct dsm_page;
+
+/**
+ * enum dsm_page_state - protocol.md 3.2 and 3.4, as far as hlrc without exclusive modes needs them
+ * @DSM_PAGE_INV:   no valid copy; no twin
+ * @DSM_PAGE_FET:   fetch outstanding
+ * @DSM_PAGE_RD:    valid copy, read-only
+ * @DSM_PAGE_WR:    writable, twin, on the dirty list or in a release
+ * @DSM_PAGE_WRS:   notice applied while dirty: twin kept, not readable
+ * @DSM_PAGE_WRF:   WRS with a fetch outstanding, to be merged
+ * @DSM_PAGE_HOME:  home here, not written in this interval
+ * @DSM_PAGE_HOMEW: home here, on the dirty list or in a release; never a twin
+ * @DSM_PAGE_FREE:  first-touch manager here, not claimed by anyone
+ */
+enum dsm_page_state {
+	DSM_PAGE_INV,
+	DSM_PAGE_FET,
+	DSM_PAGE_RD,
+	DSM_PAGE_WR,
+	DSM_PAGE_WRS,
+	DSM_PAGE_WRF,
+	DSM_PAGE_HOME,
+	DSM_PAGE_HOMEW,
+	DSM_PAGE_FREE,
+};
+
+#define DSM_PF_UNACKED 0x01u	/* own diff not acknowledged yet (U) */
+#define DSM_PF_FLUSH 0x02u	/* a flusher works on it: being write-protected and diffed */
+#define DSM_PF_DIRTY 0x04u	/* on the dirty list */
+#define DSM_PF_PENDING 0x08u	/* a release waits for it to be flushed (@rel_next) */
+#define DSM_PF_TODO 0x10u	/* PENDING and on that release's todo list */
+#define DSM_PF_DISCARD 0x20u	/* throw the next reply away once and ask again */
+#define DSM_PF_KEEP 0x40u	/* pinned: this flush refreshes the twin and keeps it */
+#define DSM_PF_DEFERRED 0x80u	/* requests wait for this page's reply */
+
+/**
+ * struct dsm_page - protocol state of one touched page at this node
+ * @ver:      label of the copy: it contains every diff numbered <= @ver; at the home: the last number given out
+ * @need:     highest version that a notice named; a reply below it is stale
+ * @frame:    the shell's handle of the bytes; NULL until needed, then fixed
+ * @twin:     copy taken at the first write; valid in WR, WRS, WRF
+ * @next:     link of the dirty list or of a release's todo list
+ * @space:    region it belongs to
+ * @idx:      page index within the region; fixed
+ * @xid:      request id of the outstanding fetch
+ * @home:     home node; at a first-touch manager authoritative, elsewhere a hint that a NACK corrects
+ * @state:    enum dsm_page_state; changed only by set_state() in page.c
+ * @flags:    DSM_PF_*
+ * @rel_cur:  release slot that gets this flush or unacked diff
+ * @rel_next: release slot that waits (PENDING)
+ * @nacks:    NACKs in a row
+ *
+ * Guarded by the engine lock. Lives as long as its region.
+ */
+struct dsm_page {
+	u64 ver;
+	u64 need;
+	void *frame;
+	void *twin;
+	struct dsm_page *next;
+	struct dsm_space *space;
+	u32 idx;
+	u32 xid;
+	u16 home;
+	u8 state;
+	u8 flags;
+	u8 rel_cur;
+	u8 rel_next;
+	u8 nacks;
+	u8 reserved;
+};
+/* decisions.md, metadata: at most 64 B of protocol state per touched page. */
+static_assert(sizeof(struct dsm_page) <= 64);
+
+/**
+ * struct dsm_space - the core's part of a region
+ * @link:    in the engine's table
+ * @id:      region id
+ * @pages:   length
+ * @members: nodes that home its pages and serve its keys, in order; fixed on first use
+ * @n_members: 0 until then
+ * @policy:  settings
+ * @shell:   the shell's region
+ */
+struct dsm_space {
+	struct hlist_node link;
+	u32 id;
+	u64 pages;
+	u16 members[DSM_MAX_NODES];
+	u16 n_members;
+	struct dsm_policy policy;
+	void *shell;
+};
+
+/* One write notice. */
+struct dsm_notice {
+	u32 region;
+	u32 idx;
+	u64 ver;
+};
+
+/**
+ * struct dsm_interval - one interval record: up to six notices
+ * @link:  in the log of @node, ascending; or in the notes of an open release
+ * @seq:   interval number at @node
+ *
+ * A release with more dirty pages makes several consecutive records, so that all have one size.
+ */
+struct dsm_interval {
+	struct list_head link;
+	u64 seq;
+	u16 node;
+	u16 count;
+	u32 reserved;
+	struct dsm_notice notice[DSM_NOTICES_PER_RECORD];
+};
+
+/* What to do once knowledge is complete (a pull ended) or a release is done. */
+enum dsm_cont_kind {
+	DSM_CONT_WAITER,	/* wake a thread */
+	DSM_CONT_GRANTED,	/* a token arrived: struct dsm_lock */
+	DSM_CONT_RELEASED,	/* REL done, hand the token on: struct dsm_lock */
+	DSM_CONT_RETURNED,	/* REL done, token goes home: struct dsm_lock */
+	DSM_CONT_REQUEST,	/* serve a remote request: struct dsm_request */
+};
+
+struct dsm_cont {
+	struct list_head link;
+	u8 kind;
+};
+
+/* One process through one open file, and its thread. */
+struct dsm_lock_owner {
+	u64 file;
+	s32 tgid;
+	s32 tid;
+};
+
+/**
+ * struct dsm_waiter - a thread that waits for the engine; lives on its stack
+ * @cont:   queued while knowledge is pulled
+ * @link:   in a lock's queue, the list of release waiters or acquire waiters
+ * @by_xid: in the table of requests under way
+ * @wake:   link of the wake list in the actions
+ * @xid:    request id; 0 = not in the table
+ * @peer:   node whose answer is awaited, or DSM_NO_NODE
+ * @target: release number awaited
+ * @status: result, valid once woken
+ * @try_only: for locks: do not queue
+ * @done:   set when it is put on the wake list; from then on the engine has forgotten it
+ * @owner:  who takes the lock
+ */
+struct dsm_waiter {
+	struct dsm_cont cont;
+	struct list_head link;
+	struct hlist_node by_xid;
+	struct dsm_waiter *wake;
+	u32 xid;
+	u16 peer;
+	u64 target;
+	int status;
+	bool try_only;
+	bool done;
+	struct dsm_lock_owner owner;
+};
+
+/* A remote request that waits for something: deferred fetch, barrier arrival, flag wait, queued lock request. */
+struct dsm_request {
+	struct dsm_cont cont;
+	u8 type;	/* enum dsm_msg_type */
+	u8 op;
+	u16 node;
+	u32 region;
+	u32 xid;
+	u32 value;	/* page index or parties */
+	u64 key;
+};
+
+/**
+ * struct dsm_actions - what a step leaves for the shell, to be done after the lock is dropped
+ * @send:       messages, first first
+ * @send_last:  end of @send
+ * @wake:       threads to wake (each exactly once; their memory may vanish right after)
+ * @wake_pages: bit dsm_page_bucket(page): threads that wait for such a page look again
+ * @flush:      releases have pages to flush: some process context must call dsm_rel_take()
+ * @run:        the ready queue is not empty: call dsm_engine_run() again
+ */
+struct dsm_actions {
+	struct dsm_msgbuf *send;
+	struct dsm_msgbuf **send_last;
+	struct dsm_waiter *wake;
+	u64 wake_pages;
+	bool flush;
+	bool run;
+};
+
+void dsm_actions_init(struct dsm_actions *acts);
+
+/* Pools: objects that a step may take; the shell refills them between steps. */
+enum dsm_pool_kind { DSM_POOL_MSG, DSM_POOL_TWIN, DSM_POOL_INTERVAL, DSM_POOL_LOCK, DSM_POOL_BARRIER, DSM_POOL_FLAG,
+		     DSM_POOL_REQUEST, DSM_POOL_COUNT };
+
+/* What one step may take at most; to the messages add one per node; the interval count covers the fullest message. */
+#define DSM_STEP_MSGS 8
+#define DSM_STEP_INTERVALS 288
+#define DSM_STEP_OTHERS 4
+
+struct dsm_pool {
+	void *head;	/* free objects, linked by their first word; messages by dsm_msgbuf.next, which is their first word */
+	u32 count;
+};
+
+#define DSM_REL_SLOTS 16	/* releases under way at once; a power of two */
+
+/**
+ * struct dsm_rel - one release transaction (protocol.md 3.1)
+ * @seq:     its number; 0 = slot unused
+ * @pending: pages not yet done
+ * @err:     -EHOSTDOWN if a home was lost
+ * @todo:    pages to flush, linked by dsm_page.next
+ * @notes:   interval records under construction
+ */
+struct dsm_rel {
+	u64 seq;
+	u32 pending;
+	int err;
+	struct dsm_page *todo;
+	struct list_head notes;
+};
+
+/* A pull of intervals from one peer; at most one is under way. */
+struct dsm_pull {
+	bool busy;
+	struct list_head now;	/* struct dsm_cont: waiting for the pull under way */
+	struct list_head then;	/* waiting for the next one */
+};
+
+#define DSM_KEY_BUCKETS 4096
+
+/* Counters of the core, indexes of enum dsm_stat in the uapi; the shell adds its own. */
+struct dsm_core_stats {
+	u64 read_faults, write_faults, page_transfers, zero_replies, fetches_served, invalidations, twins, diffs;
+	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received, inval_all;
+	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;
+};
+
+/**
+ * struct dsm_engine - all protocol state of one node
+ *
+ * Everything here is guarded by the one engine lock of the shell.
+ */
+struct dsm_engine {
+	void *shell;
+	u16 self;
+	u16 n_nodes;			/* highest id seen + 1 */
+	u64 alive;			/* bitmap, self included */
+	u32 next_xid;
+	u32 lock_cap;			/* cached tokens of other managers' locks before the oldest goes home */
+	u32 log_cap;			/* interval records kept */
+
+	struct dsm_pool pool[DSM_POOL_COUNT];
+	u32 twins;			/* in use */
+	struct hlist_head spaces[64];
+
+	/* dirty list: pages written since the last release opened */
+	struct dsm_page *dirty;
+	u32 n_dirty;
+
+	struct dsm_rel rel[DSM_REL_SLOTS];
+	u64 rel_seq;			/* last opened */
+	u64 rel_done;			/* all up to here are done */
+	bool rel_wanted;		/* one more shall open when a slot is free */
+	int rel_err;			/* an error nobody was told yet */
+	struct list_head rel_waiters;	/* struct dsm_waiter */
+	struct list_head rel_conts;	/* struct dsm_lock: hand on or return the token */
+
+	/* knowledge: what is in the log, what has been applied, what peers said they have */
+	struct list_head log[DSM_MAX_NODES];
+	u64 known[DSM_MAX_NODES];
+	u64 applied[DSM_MAX_NODES];
+	u64 floor[DSM_MAX_NODES];	/* records up to here were trimmed */
+	u64 peer_known[DSM_MAX_NODES][DSM_MAX_NODES];
+	u32 log_records;
+	bool inval_all;
+	struct dsm_pull pull[DSM_MAX_NODES];
+
+	bool acq_busy;
+	struct list_head acq_waiters;
+
+	struct list_head ready;		/* struct dsm_cont */
+	struct hlist_head requests[256];	/* struct dsm_waiter by xid */
+	struct list_head deferred;	/* struct dsm_request: fetches of pages whose claim is under way */
+
+	struct hlist_head *locks;	/* DSM_KEY_BUCKETS */
+	struct list_head held;		/* locks in state HELD */
+	struct list_head cached;	/* tokens cached here for other managers, oldest first */
+	u32 n_cached;
+	u32 n_locks;
+	struct hlist_head *barriers;
+	struct list_head idle_barriers;
+	u32 n_idle_barriers;
+	struct hlist_head *flags;
+
+	struct dsm_core_stats stats;
+};
+
+/* ---- set-up ---- */
+/* tables: 3 * DSM_KEY_BUCKETS hlist heads, zeroed, owned by the shell. */
+void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shell);
+void dsm_engine_set_self(struct dsm_engine *e, u16 self);
+void dsm_engine_peer_up(struct dsm_engine *e, u16 node);
+void dsm_space_add(struct dsm_engine *e, struct dsm_space *s);
+void dsm_space_del(struct dsm_engine *e, struct dsm_space *s);
+struct dsm_space *dsm_space_find(struct dsm_engine *e, u32 region);
+/* Drop the objects of a region's keys (region 0: all) and give them to the pools. */
+void dsm_engine_forget(struct dsm_engine *e, u32 region);
+
+/* How many objects of @kind the shell should add before the next step; 0 = enough. */
+u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind);
+void dsm_pool_give(struct dsm_engine *e, enum dsm_pool_kind kind, void *obj);
+void *dsm_pool_take(struct dsm_engine *e, enum dsm_pool_kind kind);
+/* Size in bytes of one object of @kind (messages and twins are the shell's own). */
+size_t dsm_pool_object_bytes(enum dsm_pool_kind kind);
+
+/* ---- provided by the shell ---- */
+/* The page's structure, or NULL if this node never touched it. Called under the engine lock. */
+struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx);
+
+/* ---- messages ---- */
+/*
+ * Check a message completely, without the lock, and name the pages that must exist before the step:
+ * calls touch(ctx, region, idx, frame) for each. -EPROTO malformed, -ENOENT no such region, or what touch returned.
+ */
+int dsm_engine_check(const u8 *msg, u32 len,
+		     int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx);
+/* The step for a checked message. -EPROTO: the peer broke a rule; nothing was changed. */
+int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len, struct dsm_actions *acts);
+/* One item of the ready queue. */
+void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts);
+/*
+ * A peer is lost: pulls and requests. The shell then feeds, in steps of their own, every page
+ * (dsm_page_peer_lost()) and every key object (dsm_engine_lose_bucket()).
+ */
+void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
+int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip, struct dsm_actions *acts);
+
+/* ---- internal helpers shared by the units ---- */
+bool dsm_engine_alive(const struct dsm_engine *e, u16 node);
+struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region, u32 xid);
+void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m);
+void dsm_act_wake(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_waiter *w, int status);
+void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *c, u8 kind);
+void dsm_waiter_init(struct dsm_waiter *w);
+void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer);
+struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid);
+u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key);
+struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key);
+static inline u32 dsm_hash_key(u32 region, u64 key)
+{
+	return hash_64(key * 0x9e3779b97f4a7c15ull + region, 32);
+}
+
+/* A thread gives up (signal, timeout): true if it was still waiting and is now forgotten. */
+bool dsm_waiter_cancel(struct dsm_engine *e, struct dsm_waiter *w);
+
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Flags and the bare release.
+ *
+ * The manager answers with all it knows: more than the setter knew is always
+ * legal, and a flag needs no vector time of its own. It logs, it does not apply. Never blocks: a wait is a
+ * queued request.
+ */
+#include "flag.h"
+#include "interval.h"
+
+static struct dsm_flag *find(struct dsm_engine *e, u32 region, u64 key)
+{
+	struct dsm_flag *f;
+
+	hlist_for_each_entry(f, dsm_key_bucket(e->flags, region, key), by_key)
+		if (f->key == key && f->region == region)
+			return f;
+	return NULL;
+}
+
+static struct dsm_flag *get(struct dsm_engine *e, u32 region, u64 key)
+{
+	struct dsm_flag *f = find(e, region, key);
+
+	if (f)
+		return f;
+	f = dsm_pool_take(e, DSM_POOL_FLAG);
+	memset(f, 0, sizeof(*f));
+	f->key = key;
+	f->region = region;
+	INIT_LIST_HEAD(&f->waiters);
+	hlist_add_head(&f->by_key, dsm_key_bucket(e->flags, region, key));
+	return f;
+}
+
+static void put(struct dsm_engine *e, struct dsm_flag *f)
+{
+	if (f->set || !list_empty(&f->waiters))
+		return;
+	hlist_del(&f->by_key);
+	dsm_pool_give(e, DSM_POOL_FLAG, f);
+}
+
+static void reply(struct dsm_engine *e, struct dsm_request *q, int status, struct dsm_actions *acts)
+{
+	struct dsm_wire_flag body = { .key = cpu_to_le64(q->key), .op = q->op, .status = cpu_to_le32(-status) };
+	struct dsm_waiter *w;
+	struct dsm_msgbuf *m;
+
+	if (q->node == e->self) {
+		w = dsm_request_find(e, q->xid);
+		if (w)
+			dsm_act_wake(e, acts, w, status);
+	} else if (dsm_engine_alive(e, q->node)) {
+		m = dsm_msg_new(e, q->node, DSM_CLASS_RSP,
+				q->type == DSM_MSG_FLAG_OP ? DSM_MSG_FLAG_REPLY : DSM_MSG_SYNC_REPLY, q->region, q->xid);
+		dsm_wire_put(m, &body, sizeof(body));
+		dsm_know_put(e, m, q->node);
+		dsm_act_send(acts, m);
+	}
+	dsm_pool_give(e, DSM_POOL_REQUEST, q);
+}
+
+static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q, struct dsm_actions *acts)
+{
+	struct dsm_request *waiter, *tmp;
+
+	if (f->set) {
+		reply(e, q, -EALREADY, acts);
+		return;
+	}
+	f->set = true;
+	e->stats.flags++;
+	list_for_each_entry_safe(waiter, tmp, &f->waiters, cont.link) {
+		list_del(&waiter->cont.link);
+		waiter->op = DSM_FLAG_CANCEL;	/* answered below even if the flag is cleared at once */
+		dsm_ready(e, acts, &waiter->cont, DSM_CONT_REQUEST);
+	}
+	reply(e, q, 0, acts);
+}
+
+static void cancel(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid)
+{
+	struct dsm_flag *f = find(e, region, key);
+	struct dsm_request *q, *tmp;
+
+	if (!f)
+		return;
+	list_for_each_entry_safe(q, tmp, &f->waiters, cont.link) {
+		if (q->node != node || q->xid != xid)
+			continue;
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+	put(e, f);
+}
+
+/**
+ * dsm_flag_serve() - a request whose knowledge is in our log
+ * @e:    engine
+ * @q:    request, consumed
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
+{
+	struct dsm_flag *f;
+
+	if (q->type == DSM_MSG_SYNC_PUSH || q->op == DSM_FLAG_CANCEL) {
+		reply(e, q, 0, acts);
+		return;
+	}
+	f = get(e, q->region, q->key);
+	switch (q->op) {
+	case DSM_FLAG_SET:
+		set(e, f, q, acts);
+		break;
+	case DSM_FLAG_CLEAR:
+		f->set = false;
+		reply(e, q, 0, acts);
+		break;
+	case DSM_FLAG_WAIT:
+		if (!f->set) {
+			list_add_tail(&q->cont.link, &f->waiters);
+			return;
+		}
+		reply(e, q, 0, acts);
+		break;
+	default:
+		reply(e, q, f->set ? 0 : -EAGAIN, acts);
+	}
+	put(e, f);
+}
+
+static struct dsm_request *new_request(struct dsm_engine *e, u8 type, u8 op, u32 region, u64 key, u16 node, u32 xid)
+{
+	struct dsm_request *q = dsm_pool_take(e, DSM_POOL_REQUEST);
+
+	*q = (struct dsm_request){ .type = type, .op = op, .node = node, .region = region, .xid = xid, .key = key };
+	return q;
+}
+
+/**
+ * dsm_flag_start() - a local thread sets, clears, tests or waits for a flag
+ * @e:    engine
+ * @s:    region, its members fixed
+ * @key:  any
+ * @op:   enum dsm_flag_op
+ * @w:    waiter
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0 queued, -EHOSTDOWN the manager is lost.
+ */
+int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, struct dsm_waiter *w,
+		   struct dsm_actions *acts)
+{
+	struct dsm_wire_flag body = { .key = cpu_to_le64(key), .op = op };
+	u16 manager = dsm_manager(s, DSM_MSG_FLAG_OP, key);
+	struct dsm_msgbuf *m;
+
+	if (!dsm_engine_alive(e, manager))
+		return -EHOSTDOWN;
+	dsm_request_add(e, w, manager);
+	if (manager == e->self) {
+		dsm_flag_serve(e, new_request(e, DSM_MSG_FLAG_OP, op, s->id, key, manager, w->xid), acts);
+		return 0;
+	}
+	m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_FLAG_OP, s->id, w->xid);
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_know_put(e, m, manager);
+	dsm_act_send(acts, m);
+	return 0;
+}
+
+/**
+ * dsm_flag_cancel() - a waiting thread gives up
+ * @e:    engine
+ * @s:    region
+ * @key:  key
+ * @w:    waiter
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: true: forgotten; false: it was woken already.
+ */
+bool dsm_flag_cancel(struct dsm_engine *e, struct dsm_space *s, u64 key, struct dsm_waiter *w,
+		     struct dsm_actions *acts)
+{
+	struct dsm_wire_flag body = { .key = cpu_to_le64(key), .op = DSM_FLAG_CANCEL };
+	u16 manager = w->peer;
+	u32 xid = w->xid;
+	struct dsm_msgbuf *m;
+
+	if (!dsm_waiter_cancel(e, w))
+		return false;
+	if (manager == e->self) {
+		cancel(e, s->id, key, manager, xid);
+	} else if (dsm_engine_alive(e, manager)) {
+		m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_FLAG_OP, s->id, xid);
+		dsm_wire_put(m, &body, sizeof(body));
+		dsm_know_put_time(e, m, e->self);
+		dsm_act_send(acts, m);
+	}
+	return true;
+}
+
+static u16 sync_manager(const struct dsm_space *s)
+{
+	return dsm_manager(s, DSM_MSG_SYNC_PUSH, 0);
+}
+
+/**
+ * dsm_sync_push() - bring what this node knows to the region's sync manager
+ * @e:    engine
+ * @s:    region, its members fixed
+ * @w:    waiter
+ * @acts: actions
+ *
+ * Context: engine lock held; the release is done.
+ * Return: 0 it has it all, -EINPROGRESS queued, -EHOSTDOWN.
+ */
+int dsm_sync_push(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w, struct dsm_actions *acts)
+{
+	u16 manager = sync_manager(s);
+	struct dsm_wire_flag body = {};
+	struct dsm_msgbuf *m;
+
+	if (manager == e->self)
+		return 0;
+	if (!dsm_engine_alive(e, manager))
+		return -EHOSTDOWN;
+	if (!dsm_know_ahead_of(e, manager))
+		return 0;
+	dsm_request_add(e, w, manager);
+	m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_SYNC_PUSH, s->id, w->xid);
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_know_put(e, m, manager);
+	dsm_act_send(acts, m);
+	return -EINPROGRESS;
+}
+
+/**
+ * dsm_sync_pull() - get what the region's sync manager knows
+ * @e:    engine
+ * @s:    region, its members fixed
+ * @w:    waiter
+ * @acts: actions
+ *
+ * Context: engine lock held; an acquire follows.
+ * Return: 0 we are it, -EINPROGRESS queued, -EHOSTDOWN.
+ */
+int dsm_sync_pull(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w, struct dsm_actions *acts)
+{
+	u16 manager = sync_manager(s);
+
+	if (manager == e->self)
+		return 0;
+	if (!dsm_engine_alive(e, manager))
+		return -EHOSTDOWN;
+	w->peer = manager;
+	w->status = 0;
+	dsm_pull(e, manager, &w->cont, DSM_CONT_WAITER, acts);
+	return -EINPROGRESS;
+}
+
+static int on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+		    struct dsm_actions *acts)
+{
+	struct dsm_wire_flag body;
+	struct dsm_waiter *w;
+	int complete;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	complete = dsm_know_take(e, from, from, hdr->flags, r);
+	if (complete < 0)
+		return -EPROTO;
+	w = dsm_request_find(e, le32_to_cpu(hdr->xid));
+	if (!w || w->peer != from || !list_empty(&w->cont.link))
+		return 0;	/* given up meanwhile */
+	switch (le32_to_cpu(body.status)) {
+	case 0:
+		w->status = 0;
+		break;
+	case EALREADY:
+		w->status = -EALREADY;
+		break;
+	case EAGAIN:
+		w->status = -EAGAIN;
+		break;
+	default:
+		w->status = -EHOSTDOWN;
+	}
+	if (complete)
+		dsm_act_wake(e, acts, w, w->status);
+	else
+		dsm_pull(e, from, &w->cont, DSM_CONT_WAITER, acts);
+	return 0;
+}
+
+/**
+ * dsm_flag_on_message() - FLAG_OP, FLAG_REPLY, SYNC_PUSH, SYNC_REPLY
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if the peer broke a rule.
+ */
+int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+			struct dsm_actions *acts)
+{
+	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
+	u32 xid = le32_to_cpu(hdr->xid);
+	struct dsm_wire_flag body;
+	struct dsm_request *q;
+	int complete;
+
+	if (hdr->type == DSM_MSG_FLAG_REPLY || hdr->type == DSM_MSG_SYNC_REPLY)
+		return on_reply(e, from, hdr, r, acts);
+	dsm_reader_take(r, &body, sizeof(body));
+	if (!s || !s->n_members)
+		return -EPROTO;
+	complete = dsm_know_take(e, from, from, hdr->flags, r);
+	if (complete < 0)
+		return -EPROTO;
+	if (hdr->type == DSM_MSG_FLAG_OP && body.op == DSM_FLAG_CANCEL) {
+		cancel(e, s->id, le64_to_cpu(body.key), from, xid);
+		return 0;
+	}
+	q = new_request(e, hdr->type, body.op, s->id, le64_to_cpu(body.key), from, xid);
+	if (complete)
+		dsm_flag_serve(e, q, acts);
+	else
+		dsm_pull(e, from, &q->cont, DSM_CONT_REQUEST, acts);
+	return 0;
+}
+
+/**
+ * dsm_flag_peer_lost() - forget the waits of a lost node
+ * @e:    engine
+ * @f:    flag
+ * @node: lost node
+ *
+ * Context: engine lock held; @f may be gone afterwards.
+ */
+void dsm_flag_peer_lost(struct dsm_engine *e, struct dsm_flag *f, u16 node)
+{
+	struct dsm_request *q, *tmp;
+
+	list_for_each_entry_safe(q, tmp, &f->waiters, cont.link) {
+		if (q->node != node)
+			continue;
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+	put(e, f);
+}

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Locks, the part of every node: who holds, who waits here, who comes next.
+ *
+ * The token stays where it was last used. It leaves only after a release of all that this
+ * node wrote is done, and takes along the knowledge that the next node lacks. A hand-over
+ * within the node needs neither (lazy_local, protocol.md 1.3 rule 6). Never decides the order between nodes: the manager does.
+ */
+#include "lock.h"
+#include "interval.h"
+#include "release.h"
+
+static bool same_owner(const struct dsm_lock_owner *a, const struct dsm_lock_owner *b)
+{
+	return a->file == b->file && a->tgid == b->tgid;
+}
+
+/**
+ * dsm_lock_find() - the object of a key, if there is one
+ * @e:      engine
+ * @region: region id
+ * @key:    key
+ *
+ * Context: engine lock held.
+ */
+struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key)
+{
+	struct dsm_lock *l;
+
+	hlist_for_each_entry(l, dsm_key_bucket(e->locks, region, key), by_key)
+		if (l->key == key && l->region == region)
+			return l;
+	return NULL;
+}
+
+/**
+ * dsm_lock_get() - the object of a key, made if need be
+ * @e:   engine
+ * @s:   region
+ * @key: key
+ *
+ * Idle keys have no object: at the manager that means "token here, free",
+ * elsewhere "no token".
+ *
+ * Context: engine lock held.
+ */
+struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key)
+{
+	struct dsm_lock *l = dsm_lock_find(e, s->id, key);
+
+	if (l)
+		return l;
+	l = dsm_pool_take(e, DSM_POOL_LOCK);
+	memset(l, 0, sizeof(*l));
+	l->key = key;
+	l->region = s->id;
+	l->manager = dsm_manager(s, DSM_MSG_LOCK_REQ, key);
+	l->next = DSM_NO_NODE;
+	l->token = DSM_NO_NODE;
+	l->tail = l->manager;
+	l->n_order = 1;
+	l->order[0] = l->manager;
+	l->state = l->manager == e->self ? DSM_LOCK_CACHED : DSM_LOCK_NONE;
+	INIT_LIST_HEAD(&l->list);
+	INIT_LIST_HEAD(&l->cont.link);
+	INIT_LIST_HEAD(&l->waiters);
+	INIT_LIST_HEAD(&l->queued);
+	hlist_add_head(&l->by_key, dsm_key_bucket(e->locks, s->id, key));
+	e->n_locks++;
+	return l;
+}
+
+static void set_state(struct dsm_engine *e, struct dsm_lock *l, enum dsm_lock_state state)
+{
+	if (!list_empty(&l->list)) {
+		if (l->state == DSM_LOCK_CACHED)
+			e->n_cached--;
+		list_del_init(&l->list);
+	}
+	l->state = state;
+	if (state == DSM_LOCK_HELD) {
+		list_add_tail(&l->list, &e->held);
+	} else if (state == DSM_LOCK_CACHED && l->manager != e->self) {
+		list_add_tail(&l->list, &e->cached);
+		e->n_cached++;
+	}
+}
+
+/**
+ * dsm_lock_put() - free an object that says nothing
+ * @e: engine
+ * @l: lock
+ *
+ * Context: engine lock held; @l may be gone afterwards.
+ */
+void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l)
+{
+	bool idle = l->manager == e->self ? l->state == DSM_LOCK_CACHED && l->tail == e->self
+					  : l->state == DSM_LOCK_NONE;
+
+	if (!idle || l->flags || l->next != DSM_NO_NODE || !list_empty(&l->waiters) || !list_empty(&l->queued))
+		return;
+	hlist_del(&l->by_key);
+	list_del_init(&l->list);
+	e->n_locks--;
+	dsm_pool_give(e, DSM_POOL_LOCK, l);
+}
+
+/**
+ * dsm_lock_send() - send a lock message
+ * @e:      engine
+ * @dst:    receiver
+ * @class:  message class
+ * @type:   enum dsm_msg_type
+ * @l:      lock
+ * @node:   node the message is about, or DSM_NO_NODE
+ * @state:  token flags, lock state or answer
+ * @status: positive errno or 0
+ * @acts:   actions
+ *
+ * Context: engine lock held. Adds the knowledge that the type carries.
+ */
+void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struct dsm_lock *l, u16 node, u8 state,
+		   u32 status, struct dsm_actions *acts)
+{
+	struct dsm_wire_lock body = {
+		.key = cpu_to_le64(l->key),
+		.node = cpu_to_le16(node),
+		.state = state,
+		.status = cpu_to_le32(status),
+		.serial = cpu_to_le64(l->epoch),
+	};
+	struct dsm_msgbuf *m = dsm_msg_new(e, dst, class, type, l->region, ++e->next_xid);
+
+	dsm_wire_put(m, &body, sizeof(body));
+	if (type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN)
+		dsm_know_put(e, m, dst);
+	else if (type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY)
+		dsm_know_put_time(e, m, e->self);
+	else if (type == DSM_MSG_LOCK_PASS || type == DSM_MSG_LOCK_TRY_PASS)
+		dsm_know_put_time(e, m, node);
+	dsm_act_send(acts, m);
+}
+
+static void ask(struct dsm_engine *e, struct dsm_lock *l, bool try, struct dsm_actions *acts)
+{
+	set_state(e, l, DSM_LOCK_WAITING);
+	l->flags = (l->flags & ~DSM_LOCKF_LOCAL) | (try ? DSM_LOCKF_TRYING : 0);
+	if (l->manager == e->self)
+		dsm_lockman_request(e, l, e->self, try, acts);
+	else if (dsm_engine_alive(e, l->manager))
+		dsm_lock_send(e, l->manager, DSM_CLASS_REQ, try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ, l, DSM_NO_NODE,
+			      0, 0, acts);
+	else
+		dsm_lock_refused(e, l, -EHOSTDOWN, acts);
+}
+
+static void wait_release(struct dsm_engine *e, struct dsm_lock *l, u8 kind, struct dsm_actions *acts)
+{
+	l->target = dsm_rel_request(e, acts);
+	if (e->rel_done >= l->target) {
+		dsm_ready(e, acts, &l->cont, kind);
+		return;
+	}
+	l->cont.kind = kind;
+	list_add_tail(&l->cont.link, &e->rel_conts);
+}
+
+static void start_granting(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	set_state(e, l, DSM_LOCK_GRANTING);
+	wait_release(e, l, DSM_CONT_RELEASED, acts);
+}
+
+/* Too many idle tokens here: the one used longest ago goes home (decisions.md, lock keys). */
+static void enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
+{
+	struct dsm_lock *l;
+
+	if (e->n_cached <= e->lock_cap)
+		return;
+	l = list_first_entry(&e->cached, struct dsm_lock, list);
+	if (!dsm_engine_alive(e, l->manager))
+		return;
+	set_state(e, l, DSM_LOCK_RETURNING);
+	wait_release(e, l, DSM_CONT_RETURNED, acts);
+}
+
+static int take(struct dsm_engine *e, struct dsm_lock *l, const struct dsm_lock_owner *o)
+{
+	set_state(e, l, DSM_LOCK_HELD);
+	l->owner = *o;
+	return l->flags & DSM_LOCKF_DEAD ? -EOWNERDEAD : 0;
+}
+
+/* The token is here and free: first a local waiter, else the next node, else keep it. */
+static void settle(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	struct dsm_waiter *w;
+
+	if (!list_empty(&l->waiters) && (l->next == DSM_NO_NODE || l->run < DSM_LOCK_LOCAL_RUN)) {
+		w = list_first_entry(&l->waiters, struct dsm_waiter, link);
+		list_del_init(&w->link);
+		l->run++;
+		dsm_act_wake(e, acts, w, take(e, l, &w->owner));
+	} else if (l->next != DSM_NO_NODE) {
+		start_granting(e, l, acts);
+	} else {
+		set_state(e, l, DSM_LOCK_CACHED);
+		enforce_cap(e, acts);
+		dsm_lock_put(e, l);
+	}
+}
+
+/**
+ * dsm_lock_acquire() - take a lock or queue for it
+ * @e:    engine
+ * @s:    region, its members fixed
+ * @key:  any
+ * @w:    waiter with @owner and @try_only set; must stay until woken or cancelled
+ * @acts: actions
+ *
+ * Context: engine lock held. A successful caller then runs an acquire.
+ * Return: 0 or -EOWNERDEAD taken; -EINPROGRESS queued; -EBUSY try failed here; -EDEADLK
+ * this thread holds it; -EHOSTDOWN the manager is lost.
+ */
+int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct dsm_waiter *w,
+		     struct dsm_actions *acts)
+{
+	struct dsm_lock *l = dsm_lock_get(e, s, key);
+
+	if (l->state == DSM_LOCK_CACHED) {
+		e->stats.locks_local++;
+		l->run = 0;
+		return take(e, l, &w->owner);
+	}
+	if (l->state == DSM_LOCK_NONE && !dsm_engine_alive(e, l->manager)) {
+		dsm_lock_put(e, l);
+		return -EHOSTDOWN;
+	}
+	if (l->state == DSM_LOCK_HELD && same_owner(&l->owner, &w->owner) && l->owner.tid == w->owner.tid)
+		return -EDEADLK;
+	if (w->try_only && l->state != DSM_LOCK_NONE)
+		return -EBUSY;
+	w->status = -EINPROGRESS;
+	list_add_tail(&w->link, &l->waiters);
+	if (l->state == DSM_LOCK_NONE) {
+		e->stats.locks_remote++;
+		ask(e, l, w->try_only, acts);
+	} else {
+		e->stats.locks_local++;
+	}
+	return -EINPROGRESS;
+}
+
+static struct dsm_lock *held_by(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o)
+{
+	struct dsm_lock *l = dsm_lock_find(e, s->id, key);
+
+	return l && l->state == DSM_LOCK_HELD && same_owner(&l->owner, o) ? l : NULL;
+}
+
+/**
+ * dsm_lock_release() - unlock
+ * @e:    engine
+ * @s:    region
+ * @key:  key
+ * @o:    caller
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPERM if the caller's process does not hold it.
+ */
+int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o,
+		     struct dsm_actions *acts)
+{
+	struct dsm_lock *l = held_by(e, s, key, o);
+
+	if (!l)
+		return -EPERM;
+	settle(e, l, acts);
+	return 0;
+}
+
+/**
+ * dsm_lock_consistent() - the holder repaired what a dead holder left
+ * @e:   engine
+ * @s:   region
+ * @key: key
+ * @o:   caller
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPERM not held by the caller, -EINVAL the last holder did not die.
+ */
+int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o)
+{
+	struct dsm_lock *l = held_by(e, s, key, o);
+
+	if (!l)
+		return -EPERM;
+	if (!(l->flags & DSM_LOCKF_DEAD))
+		return -EINVAL;
+	l->flags &= ~DSM_LOCKF_DEAD;
+	return 0;
+}
+
+/**
+ * dsm_lock_cancel() - a waiting thread gives up (signal, timeout)
+ * @e: engine
+ * @w: waiter
+ *
+ * The node's own request stays: a token that comes without a waiter is cached or
+ * passed on (decisions.md P5, L42).
+ *
+ * Context: engine lock held.
+ * Return: true: forgotten; false: it was woken already.
+ */
+bool dsm_lock_cancel(struct dsm_engine *e, struct dsm_waiter *w)
+{
+	if (w->done)
+		return false;
+	list_del_init(&w->link);
+	return true;
+}
+
+/**
+ * dsm_lock_owner_gone() - a process ended while holding locks
+ * @e:      engine
+ * @region: region id
+ * @file:   open file
+ * @tgid:   process, 0 = any process of that file
+ * @acts:   actions
+ *
+ * Context: engine lock held.
+ * Return: true if a lock was found and handed on; call again for the next.
+ */
+bool dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid, struct dsm_actions *acts)
+{
+	struct dsm_lock *l;
+
+	list_for_each_entry(l, &e->held, list) {
+		if (l->region != region || l->owner.file != file || (tgid && l->owner.tgid != tgid))
+			continue;
+		l->flags |= DSM_LOCKF_DEAD;
+		settle(e, l, acts);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * dsm_lock_pass() - the manager names the node that comes after us
+ * @e:    engine
+ * @l:    lock, in this node's queue
+ * @node: that node
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+{
+	if (!dsm_engine_alive(e, node))
+		return;		/* the manager learns of its loss too and closes the gap */
+	l->next = node;
+	if (l->state == DSM_LOCK_CACHED)
+		start_granting(e, l, acts);
+}
+
+/**
+ * dsm_lock_stray() - a token came after this node had been told that it was lost
+ * @e:    engine
+ * @l:    lock, state NONE
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	set_state(e, l, DSM_LOCK_RETURNING);
+	wait_release(e, l, DSM_CONT_RETURNED, acts);
+}
+
+/**
+ * dsm_lock_granted() - the token is here, with all notices that belong to it
+ * @e:    engine
+ * @l:    lock
+ * @acts: actions
+ *
+ * Context: engine lock held. Rows "W | Grant" with and without local waiters (decisions.md P5).
+ */
+void dsm_lock_granted(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	l->flags &= ~DSM_LOCKF_TRYING;
+	l->run = 0;
+	settle(e, l, acts);
+}
+
+static void fail_waiters(struct dsm_engine *e, struct dsm_lock *l, int err, bool try_only, struct dsm_actions *acts)
+{
+	struct dsm_waiter *w, *tmp;
+
+	list_for_each_entry_safe(w, tmp, &l->waiters, link) {
+		if (try_only && !w->try_only)
+			continue;
+		list_del_init(&w->link);
+		dsm_act_wake(e, acts, w, err);
+	}
+}
+
+/**
+ * dsm_lock_refused() - the request failed: busy (try), token or manager lost
+ * @e:    engine
+ * @l:    lock, WAITING
+ * @err:  -EBUSY or -EHOSTDOWN
+ * @acts: actions
+ *
+ * Context: engine lock held; @l may be gone afterwards.
+ */
+void dsm_lock_refused(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts)
+{
+	l->flags &= ~DSM_LOCKF_LOCAL;
+	set_state(e, l, DSM_LOCK_NONE);
+	fail_waiters(e, l, err, err == -EBUSY, acts);
+	if (!list_empty(&l->waiters))
+		ask(e, l, false, acts);	/* others queued up behind the try */
+	else
+		dsm_lock_put(e, l);
+}
+
+/**
+ * dsm_lock_released() - the release before a hand-over is done
+ * @e:    engine
+ * @l:    lock, GRANTING
+ * @acts: actions
+ *
+ * Context: engine lock held; @l may be gone afterwards.
+ */
+void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	u16 next = l->next;
+
+	if (next == DSM_NO_NODE) {	/* lost meanwhile */
+		settle(e, l, acts);
+		return;
+	}
+	l->next = DSM_NO_NODE;
+	dsm_lock_send(e, next, DSM_CLASS_RSP, DSM_MSG_LOCK_GRANT, l, DSM_NO_NODE, l->flags & DSM_LOCKF_DEAD, 0, acts);
+	l->flags &= ~DSM_LOCKF_DEAD;
+	set_state(e, l, DSM_LOCK_NONE);
+	if (!list_empty(&l->waiters))
+		ask(e, l, false, acts);
+	else
+		dsm_lock_put(e, l);
+}
+
+/**
+ * dsm_lock_return_ready() - the release before a return is done
+ * @e:    engine
+ * @l:    lock, RETURNING
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_return_ready(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	if (l->next != DSM_NO_NODE || !list_empty(&l->waiters) || !dsm_engine_alive(e, l->manager)) {
+		settle(e, l, acts);
+		return;
+	}
+	l->flags |= DSM_LOCKF_SENT;
+	dsm_lock_send(e, l->manager, DSM_CLASS_REQ, DSM_MSG_LOCK_RETURN, l, DSM_NO_NODE, l->flags & DSM_LOCKF_DEAD, 0,
+		      acts);
+}
+
+/**
+ * dsm_lock_return_acked() - the manager's answer to a return
+ * @e:     engine
+ * @l:     lock, RETURNING
+ * @taken: the token is the manager's; else a pass to us was or will be received
+ * @acts:  actions
+ *
+ * Context: engine lock held; @l may be gone afterwards.
+ */
+void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken, struct dsm_actions *acts)
+{
+	l->flags &= ~DSM_LOCKF_SENT;
+	if (!taken) {
+		settle(e, l, acts);
+		return;
+	}
+	l->flags &= ~DSM_LOCKF_DEAD;
+	set_state(e, l, DSM_LOCK_NONE);
+	if (!list_empty(&l->waiters))
+		ask(e, l, false, acts);
+	else
+		dsm_lock_put(e, l);
+}
+
+/**
+ * dsm_lock_try_here() - a try reached the last node in the queue
+ * @e:    engine
+ * @l:    lock
+ * @node: who tries
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: true: the token is free and will go to @node.
+ */
+bool dsm_lock_try_here(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+{
+	if (l->state != DSM_LOCK_CACHED || l->next != DSM_NO_NODE)
+		return false;
+	l->next = node;
+	start_granting(e, l, acts);
+	return true;
+}
+
+/**
+ * dsm_lock_peer_lost() - a node is lost: the local part
+ * @e:    engine
+ * @l:    lock
+ * @node: lost node
+ * @acts: actions
+ *
+ * Context: engine lock held; @l may be gone afterwards.
+ */
+void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+{
+	if (l->next == node)
+		l->next = DSM_NO_NODE;
+	if (l->manager == e->self) {
+		dsm_lockman_peer_lost(e, l, node, acts);
+		return;
+	}
+	if (l->manager != node)
+		return;
+	if (l->state == DSM_LOCK_WAITING && list_empty(&l->cont.link))
+		dsm_lock_refused(e, l, -EHOSTDOWN, acts);
+	else if (l->state == DSM_LOCK_RETURNING && (l->flags & DSM_LOCKF_SENT))
+		dsm_lock_return_acked(e, l, true, acts);
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Locks, the part of a key's manager: the order of the queue between nodes.
+ *
+ * The manager knows who asked in which order, not how far the token has come.
+ * It tells the last in the queue who comes next; the token then travels directly.
+ * When a node of the queue is lost, it asks the others who has the token, and builds the queue anew; it never makes a
+ * second token. Messages of both parts are dispatched here.
+ */
+#include "lock.h"
+#include "interval.h"
+
+static void refuse(struct dsm_engine *e, struct dsm_lock *l, u16 node, int err, struct dsm_actions *acts)
+{
+	if (node != e->self)
+		dsm_lock_send(e, node, DSM_CLASS_RSP, DSM_MSG_LOCK_REFUSED, l, DSM_NO_NODE, 0, -err, acts);
+	else if (l->state == DSM_LOCK_WAITING)
+		dsm_lock_refused(e, l, err, acts);
+}
+
+/* A node that asks again has had the token and passed it on: it and all before it have been served. */
+static void order_add(struct dsm_lock *l, u16 node)
+{
+	u8 i, from = 0, n = 0;
+
+	for (i = 0; i < l->n_order; i++)
+		if (l->order[i] == node)
+			from = i + 1;
+	for (i = from; i < l->n_order; i++)
+		l->order[n++] = l->order[i];
+	l->order[n++] = node;
+	l->n_order = n;
+	l->tail = node;
+}
+
+static void enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+{
+	u16 prev = l->tail;
+
+	order_add(l, node);
+	if (prev == e->self)
+		dsm_lock_pass(e, l, node, acts);
+	else
+		dsm_lock_send(e, prev, DSM_CLASS_FWD, DSM_MSG_LOCK_PASS, l, node, 0, 0, acts);
+}
+
+static void try_enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+{
+	if (l->tail != e->self) {
+		l->flags |= DSM_LOCKF_TRY_OUT;
+		l->trying = node;
+		dsm_lock_send(e, l->tail, DSM_CLASS_FWD, DSM_MSG_LOCK_TRY_PASS, l, node, 0, 0, acts);
+	} else if (node != e->self && dsm_lock_try_here(e, l, node, acts)) {
+		order_add(l, node);
+	} else {
+		refuse(e, l, node, -EBUSY, acts);
+	}
+}
+
+/**
+ * dsm_lockman_request() - a node wants the lock
+ * @e:    engine
+ * @l:    lock managed here
+ * @node: who
+ * @try:  only if it is free
+ * @acts: actions
+ *
+ * Context: engine lock held; @l may be gone afterwards if @node is this one.
+ */
+void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try, struct dsm_actions *acts)
+{
+	struct dsm_request *q;
+
+	if (l->flags & DSM_LOCKF_LOST) {
+		refuse(e, l, node, -EHOSTDOWN, acts);
+	} else if (l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) {
+		q = dsm_pool_take(e, DSM_POOL_REQUEST);
+		*q = (struct dsm_request){ .type = try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ, .node = node };
+		list_add_tail(&q->cont.link, &l->queued);
+	} else if (try) {
+		try_enqueue(e, l, node, acts);
+	} else {
+		enqueue(e, l, node, acts);
+	}
+}
+
+/* What queued up behind a try or a probe; at most one request per node. */
+static void serve_queued(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	struct dsm_request *q;
+
+	while (!list_empty(&l->queued) && !(l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING))) {
+		u16 node;
+		bool try;
+
+		q = list_first_entry(&l->queued, struct dsm_request, cont.link);
+		node = q->node;
+		try = q->type == DSM_MSG_LOCK_TRY;
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_lockman_request(e, l, node, try, acts);
+	}
+}
+
+/* ---- a node of the queue is lost ---- */
+
+static void note_state(struct dsm_lock *l, u16 node, u8 state)
+{
+	if (state == DSM_LOCK_WAITING)
+		l->waiting |= 1ull << node;
+	else if (state != DSM_LOCK_NONE)
+		l->token = node;
+}
+
+static void rebuild(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+{
+	u8 old[DSM_MAX_NODES], n = l->n_order, i;
+	u64 waiting = l->waiting;
+
+	memcpy(old, l->order, n);
+	l->flags &= ~DSM_LOCKF_PROBING;
+	if (l->token == DSM_NO_NODE) {
+		/* The token died with its node: every request fails until the region is made anew. */
+		l->flags |= DSM_LOCKF_LOST;
+		l->n_order = 1;
+		l->order[0] = e->self;
+		l->tail = e->self;
+		for (i = 0; i < n; i++)
+			if (waiting & 1ull << old[i]) {
+				waiting &= ~(1ull << old[i]);
+				refuse(e, l, old[i], -EHOSTDOWN, acts);
+			}
+		return;
+	}
+	l->n_order = 1;
+	l->order[0] = l->token;
+	l->tail = l->token;
+	for (i = 0; i < n; i++)
+		if (waiting & 1ull << old[i]) {
+			waiting &= ~(1ull << old[i]);
+			enqueue(e, l, old[i], acts);
+		}
+}
+
+static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, struct dsm_actions *acts)
+{
+	u8 i;
+
+	l->flags |= DSM_LOCKF_PROBING;
+	l->epoch++;
+	l->probe = 0;
+	l->waiting = 0;
+	l->token = DSM_NO_NODE;
+	l->next = DSM_NO_NODE;
+	note_state(l, e->self, l->state);
+	for (i = 0; i < l->n_order; i++)
+		if (l->order[i] != e->self && dsm_engine_alive(e, l->order[i]))
+			l->probe |= 1ull << l->order[i];
+	for (i = 0; i < l->n_order; i++)
+		if (l->order[i] != e->self && dsm_engine_alive(e, l->order[i]))
+			dsm_lock_send(e, l->order[i], DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0, 0, acts);
+	if (!l->probe) {
+		rebuild(e, l, acts);
+		serve_queued(e, l, acts);
+	}
+}
+
+/**
+ * dsm_lockman_peer_lost() - a node is lost: the manager's part
+ * @e:    engine
+ * @l:    lock managed here
+ * @node: lost node
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+{
+	struct dsm_request *q, *tmp;
+	bool concerned = false;
+	u8 i;
+
+	list_for_each_entry_safe(q, tmp, &l->queued, cont.link) {
+		if (q->node != node)
+			continue;
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+	for (i = 0; i < l->n_order; i++)
+		concerned |= l->order[i] == node;
+	if (l->flags & DSM_LOCKF_TRY_OUT && (l->tail == node || l->trying == node)) {
+		/* The answer may never come, or may have sent the token to the lost node. */
+		l->flags &= ~DSM_LOCKF_TRY_OUT;
+		concerned = true;
+		if (l->trying != node)
+			refuse(e, l, l->trying, -EBUSY, acts);
+	}
+	if (!concerned || l->flags & DSM_LOCKF_LOST)
+		return;
+	start_probe(e, l, node, acts);
+}
+
+/* ---- messages ---- */
+
+static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 state, int complete,
+			struct dsm_actions *acts)
+{
+	bool taken = (l->tail == from || l->flags & DSM_LOCKF_LOST) &&
+		     !(l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) && l->state == DSM_LOCK_NONE;
+
+	dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_RETURN_ACK, l, DSM_NO_NODE, taken, 0, acts);
+	if (!taken)
+		return;
+	l->flags = (l->flags & ~DSM_LOCKF_LOST) | (state & DSM_LOCKF_DEAD);
+	l->n_order = 1;
+	l->order[0] = e->self;
+	l->tail = e->self;
+	l->state = DSM_LOCK_WAITING;
+	if (complete)
+		dsm_lock_granted(e, l, acts);
+	else
+		dsm_pull(e, from, &l->cont, DSM_CONT_GRANTED, acts);
+}
+
+static int on_manager_message(struct dsm_engine *e, u16 from, u8 type, const struct dsm_wire_lock *body,
+			      struct dsm_lock *l, int complete, struct dsm_actions *acts)
+{
+	switch (type) {
+	case DSM_MSG_LOCK_REQ:
+	case DSM_MSG_LOCK_TRY:
+		dsm_lockman_request(e, l, from, type == DSM_MSG_LOCK_TRY, acts);
+		return 0;
+	case DSM_MSG_LOCK_RETURN:
+		take_return(e, l, from, body->state, complete, acts);
+		return 0;
+	case DSM_MSG_LOCK_TRY_DONE:
+		if (!(l->flags & DSM_LOCKF_TRY_OUT) || from != l->tail)
+			return 0;	/* the probe after a loss has settled it */
+		l->flags &= ~DSM_LOCKF_TRY_OUT;
+		if (body->state)
+			order_add(l, l->trying);
+		else
+			refuse(e, l, l->trying, -EBUSY, acts);
+		serve_queued(e, l, acts);
+		return 0;
+	default:	/* DSM_MSG_LOCK_STATE */
+		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) ||
+		    le64_to_cpu(body->serial) != l->epoch)
+			return 0;
+		l->probe &= ~(1ull << from);
+		note_state(l, from, body->state);
+		if (!l->probe) {
+			rebuild(e, l, acts);
+			serve_queued(e, l, acts);
+		}
+		return 0;
+	}
+}
+
+static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock *body, struct dsm_lock *l,
+		     int complete, struct dsm_actions *acts)
+{
+	l->flags |= body->state & DSM_LOCKF_DEAD;
+	if (l->state != DSM_LOCK_WAITING)
+		dsm_lock_stray(e, l, acts);
+	else if (complete)
+		dsm_lock_granted(e, l, acts);
+	else
+		dsm_pull(e, from, &l->cont, DSM_CONT_GRANTED, acts);
+}
+
+static int on_node_message(struct dsm_engine *e, u16 from, u8 type, const struct dsm_wire_lock *body,
+			   struct dsm_lock *l, int complete, struct dsm_actions *acts)
+{
+	u16 node = le16_to_cpu(body->node);
+	u32 epoch = le64_to_cpu(body->serial);
+
+	switch (type) {
+	case DSM_MSG_LOCK_PASS:
+		/* Void if older than a probe that we answered, or if the token has left us since. */
+		if (epoch >= l->epoch && l->state != DSM_LOCK_NONE)
+			dsm_lock_pass(e, l, node, acts);
+		return 0;
+	case DSM_MSG_LOCK_TRY_PASS:
+		dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_TRY_DONE, l, node,
+			      dsm_lock_try_here(e, l, node, acts), 0, acts);
+		return 0;
+	case DSM_MSG_LOCK_GRANT:
+		if (l->state != DSM_LOCK_WAITING && l->state != DSM_LOCK_NONE)
+			return -EPROTO;		/* I17: there is one token */
+		on_grant(e, from, body, l, complete, acts);
+		return 0;
+	case DSM_MSG_LOCK_REFUSED:
+		if (l->state == DSM_LOCK_WAITING)
+			dsm_lock_refused(e, l, le32_to_cpu(body->status) == EBUSY ? -EBUSY : -EHOSTDOWN, acts);
+		return 0;
+	case DSM_MSG_LOCK_RETURN_ACK:
+		if (l->state != DSM_LOCK_RETURNING || !(l->flags & DSM_LOCKF_SENT))
+			return -EPROTO;
+		dsm_lock_return_acked(e, l, body->state, acts);
+		return 0;
+	default:	/* DSM_MSG_LOCK_PROBE */
+		l->epoch = epoch;
+		l->next = DSM_NO_NODE;
+		dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_STATE, l, DSM_NO_NODE, l->state, 0, acts);
+		return 0;
+	}
+}
+
+/**
+ * dsm_lock_on_message() - any LOCK_* message
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if the peer broke a rule.
+ */
+int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+			struct dsm_actions *acts)
+{
+	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
+	struct dsm_wire_lock body;
+	struct dsm_lock *l;
+	int complete = 1, err;
+	bool to_manager;
+	u64 key;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	key = le64_to_cpu(body.key);
+	if (!s || !s->n_members)
+		return -EPROTO;
+	to_manager = hdr->type == DSM_MSG_LOCK_REQ || hdr->type == DSM_MSG_LOCK_TRY ||
+		     hdr->type == DSM_MSG_LOCK_RETURN || hdr->type == DSM_MSG_LOCK_TRY_DONE ||
+		     hdr->type == DSM_MSG_LOCK_STATE;
+	if (to_manager != (dsm_manager(s, DSM_MSG_LOCK_REQ, key) == e->self) && hdr->type != DSM_MSG_LOCK_GRANT)
+		return -EPROTO;
+	if (hdr->type == DSM_MSG_LOCK_PASS || hdr->type == DSM_MSG_LOCK_TRY_PASS) {
+		u16 node = le16_to_cpu(body.node);
+
+		if (node >= DSM_MAX_NODES || node == e->self ||
+		    dsm_know_take(e, from, node, 0, r) < 0)
+			return -EPROTO;
+	} else if (dsm_reader_left(r)) {
+		complete = dsm_know_take(e, from, from, hdr->flags, r);
+		if (complete < 0)
+			return -EPROTO;
+	}
+	l = dsm_lock_get(e, s, key);
+	if (to_manager)
+		err = on_manager_message(e, from, hdr->type, &body, l, complete, acts);
+	else
+		err = on_node_message(e, from, hdr->type, &body, l, complete, acts);
+	/* The step may have freed it; what is left and idle goes now. */
+	l = dsm_lock_find(e, s->id, key);
+	if (l)
+		dsm_lock_put(e, l);
+	return err;
+}

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * One page at this node: faults, fetches, notices, and its life at the home.
+ *
+ * Tables: protocol.md 3.2 to 3.4 for hlrc, all data by messages. Bytes are
+ * copied inside the step by the pure functions of diff.c: a page is in
+ * exactly one state whenever the engine lock is free. Never walks page tables.
+ */
+#include "page.h"
+#include "diff.h"
+#include "release.h"
+
+#define MAX_NACKS 4
+
+static void set_state(struct dsm_page *p, enum dsm_page_state state)
+{
+	p->state = state;
+	/* I9: a twin exists exactly in these states. */
+	dsm_assert(!!p->twin == (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));
+}
+
+static u16 manager_of(const struct dsm_space *s, u32 idx)
+{
+	return s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)];
+}
+
+static void wake_page(const struct dsm_page *p, struct dsm_actions *acts)
+{
+	acts->wake_pages |= 1ull << dsm_page_bucket(p);
+}
+
+/**
+ * dsm_page_init() - state of a page that this node touches for the first time
+ * @e:   engine
+ * @s:   region, its members fixed
+ * @p:   zeroed structure
+ * @idx: page index
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p, u32 idx)
+{
+	p->space = s;
+	p->idx = idx;
+	p->home = manager_of(s, idx);
+	if (p->home != e->self)
+		p->state = DSM_PAGE_INV;
+	else if (s->policy.home == DSM_HOME_FIRST_TOUCH)
+		p->state = DSM_PAGE_FREE;
+	else
+		p->state = DSM_PAGE_HOME;
+}
+
+static void send_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	struct dsm_wire_fetch body = {
+		.idx = cpu_to_le32(p->idx),
+		.want = p->state == DSM_PAGE_WRF,
+		.need = cpu_to_le64(p->need),
+	};
+	struct dsm_msgbuf *m;
+
+	/* I8: no fetch while an own diff is unacknowledged (L17). */
+	dsm_assert(!(p->flags & DSM_PF_UNACKED));
+	p->xid = ++e->next_xid;
+	m = dsm_msg_new(e, p->home, DSM_CLASS_REQ, DSM_MSG_FETCH, p->space->id, p->xid);
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_act_send(acts, m);
+}
+
+static int start_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	if (!dsm_engine_alive(e, p->home))
+		return -EHOSTDOWN;
+	/*
+	 * A flush must not change the twin under an outstanding fetch, nor
+	 * may old home bytes look like remote changes (protocol.md 3.3).
+	 */
+	if (p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO))
+		return DSM_PAGE_NONE;
+	set_state(p, p->state == DSM_PAGE_WRS ? DSM_PAGE_WRF : DSM_PAGE_FET);
+	send_fetch(e, p, acts);
+	return DSM_PAGE_NONE;
+}
+
+static int write_fault(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->state == DSM_PAGE_RD) {
+		p->twin = dsm_pool_take(e, DSM_POOL_TWIN);
+		memcpy(dsm_env_bytes(p->twin), dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
+		e->twins++;
+		e->stats.twins++;
+		dsm_dirty_add(e, p);
+		set_state(p, DSM_PAGE_WR);
+	} else if (p->state == DSM_PAGE_HOME) {
+		dsm_dirty_add(e, p);
+		set_state(p, DSM_PAGE_HOMEW);
+	}
+	/* New writers wait for a flush: a value stored now could leak half an interval (mm.md 3). */
+	if (p->flags & DSM_PF_FLUSH)
+		return DSM_PAGE_NONE;
+	return DSM_PAGE_WRITABLE;
+}
+
+/**
+ * dsm_page_fault() - a thread of this node wants to read or write
+ * @e:     engine
+ * @p:     page, its frame present
+ * @write: write wanted
+ * @acts:  actions
+ *
+ * Context: engine lock held. Idempotent: a right that is already there changes nothing.
+ * Return: right now held, DSM_PAGE_NONE to wait and ask again, -EHOSTDOWN if the home is lost.
+ */
+int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct dsm_actions *acts)
+{
+	switch (p->state) {
+	case DSM_PAGE_FREE:
+		set_state(p, DSM_PAGE_HOME);
+		fallthrough;
+	case DSM_PAGE_HOME:
+	case DSM_PAGE_HOMEW:
+	case DSM_PAGE_RD:
+	case DSM_PAGE_WR:
+		return write ? write_fault(e, p) : DSM_PAGE_READABLE;
+	case DSM_PAGE_INV:
+		if (write)
+			e->stats.write_faults++;
+		else
+			e->stats.read_faults++;
+		return start_fetch(e, p, acts);
+	case DSM_PAGE_WRS:
+		return start_fetch(e, p, acts);
+	default:
+		return dsm_engine_alive(e, p->home) ? DSM_PAGE_NONE : -EHOSTDOWN;
+	}
+}
+
+/**
+ * dsm_page_right() - what the node may do with its frame right now
+ * @p: page
+ *
+ * Context: engine lock held; the fault path holds the page lock around it (decisions.md P10).
+ */
+enum dsm_page_right dsm_page_right(const struct dsm_page *p)
+{
+	switch (p->state) {
+	case DSM_PAGE_RD:
+	case DSM_PAGE_HOME:
+		return DSM_PAGE_READABLE;
+	case DSM_PAGE_WR:
+	case DSM_PAGE_HOMEW:
+		return p->flags & DSM_PF_FLUSH ? DSM_PAGE_READABLE : DSM_PAGE_WRITABLE;
+	default:
+		return DSM_PAGE_NONE;
+	}
+}
+
+static bool drop_right(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->state == DSM_PAGE_RD)
+		set_state(p, DSM_PAGE_INV);
+	else if (p->state == DSM_PAGE_WR)
+		set_state(p, DSM_PAGE_WRS);
+	else
+		return false;
+	e->stats.invalidations++;
+	return true;
+}
+
+/**
+ * dsm_page_notice() - apply a write notice
+ * @e:   engine
+ * @p:   page
+ * @ver: version that the notice names
+ *
+ * Context: engine lock held, inside an acquire.
+ * Return: true if the page lost a right and must be unmapped.
+ */
+bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver)
+{
+	/* The home has every acknowledged diff by definition. */
+	if (p->home == e->self)
+		return false;
+	p->need = max(p->need, ver);
+	return p->ver < ver && drop_right(e, p);
+}
+
+/**
+ * dsm_page_invalidate() - the log was trimmed: assume that everything changed
+ * @e: engine
+ * @p: page
+ *
+ * Does not raise @need (that would refetch for ever); a reply under way is thrown away once instead (decisions.md P7).
+ *
+ * Context: engine lock held, inside an acquire.
+ * Return: true if the page lost a right and must be unmapped.
+ */
+bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->home == e->self)
+		return false;
+	if (p->state == DSM_PAGE_FET || p->state == DSM_PAGE_WRF)
+		p->flags |= DSM_PF_DISCARD;
+	return drop_right(e, p);
+}
+
+/* ---- home side ---- */
+
+static void reply_page(struct dsm_engine *e, struct dsm_page *p, u16 to, u32 xid, u8 status, u16 home,
+		       struct dsm_actions *acts)
+{
+	struct dsm_wire_page body = {
+		.idx = cpu_to_le32(p->idx),
+		.status = status,
+		.home = cpu_to_le16(home),
+		.ver = cpu_to_le64(p->ver),
+	};
+	struct dsm_msgbuf *m = dsm_msg_new(e, to, DSM_CLASS_RSP, DSM_MSG_PAGE, p->space->id, xid);
+
+	dsm_wire_put(m, &body, sizeof(body));
+	if (status == DSM_PAGE_STATUS_DATA) {
+		/*
+		 * The label was taken above; the bytes leave later, from the live
+		 * frame. They may be newer than the label, never older (2.1).
+		 */
+		dsm_env_frame_get(p->frame);
+		m->page = p->frame;
+	}
+	dsm_act_send(acts, m);
+}
+
+static bool is_deferred(struct dsm_engine *e, const struct dsm_page *p, u16 from)
+{
+	struct dsm_request *q;
+
+	list_for_each_entry(q, &e->deferred, cont.link)
+		if (q->region == p->space->id && q->value == p->idx && q->node == from)
+			return true;
+	return false;
+}
+
+static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 xid, struct dsm_actions *acts)
+{
+	struct dsm_request *q;
+
+	switch (p->state) {
+	case DSM_PAGE_HOME:
+	case DSM_PAGE_HOMEW:
+		e->stats.fetches_served++;
+		/* Never written in any interval: zero pages do not travel. */
+		if (!p->frame || (!p->ver && p->state == DSM_PAGE_HOME))
+			reply_page(e, p, from, xid, DSM_PAGE_STATUS_ZERO, e->self, acts);
+		else
+			reply_page(e, p, from, xid, DSM_PAGE_STATUS_DATA, e->self, acts);
+		return;
+	case DSM_PAGE_FREE:
+		p->home = from;
+		set_state(p, DSM_PAGE_INV);
+		reply_page(e, p, from, xid, DSM_PAGE_STATUS_HOME, from, acts);
+		return;
+	case DSM_PAGE_FET:
+		/* Perhaps our own claim is under way, and the manager knows already (decisions.md P14a). */
+		if (p->space->policy.home == DSM_HOME_FIRST_TOUCH && manager_of(p->space, p->idx) != e->self &&
+		    !is_deferred(e, p, from)) {
+			q = dsm_pool_take(e, DSM_POOL_REQUEST);
+			*q = (struct dsm_request){ .type = DSM_MSG_FETCH, .node = from, .region = p->space->id,
+						   .xid = xid, .value = p->idx };
+			list_add_tail(&q->cont.link, &e->deferred);
+			p->flags |= DSM_PF_DEFERRED;
+			return;
+		}
+		fallthrough;
+	default:
+		reply_page(e, p, from, xid, DSM_PAGE_STATUS_NACK, p->home, acts);
+	}
+}
+
+static void replay_deferred(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	struct dsm_request *q, *tmp;
+
+	if (!(p->flags & DSM_PF_DEFERRED))
+		return;
+	p->flags &= ~DSM_PF_DEFERRED;
+	/* At most one per node: a node has one fetch of a page under way. */
+	list_for_each_entry_safe(q, tmp, &e->deferred, cont.link) {
+		if (q->region != p->space->id || q->value != p->idx)
+			continue;
+		list_del(&q->cont.link);
+		serve_fetch(e, p, q->node, q->xid, acts);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+}
+
+static struct dsm_page *find_page(struct dsm_engine *e, u32 region, u32 idx)
+{
+	struct dsm_space *s = dsm_space_find(e, region);
+
+	return s && idx < s->pages ? dsm_env_page_find(s, idx) : NULL;
+}
+
+/**
+ * dsm_page_on_fetch() - message FETCH
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if there is no such page.
+ */
+int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+		      struct dsm_actions *acts)
+{
+	struct dsm_wire_fetch body;
+	struct dsm_page *p;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	p = find_page(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
+	if (!p)
+		return -EPROTO;
+	serve_fetch(e, p, from, le32_to_cpu(hdr->xid), acts);
+	return 0;
+}
+
+/**
+ * dsm_page_on_diff() - message DIFF: a pack of page records
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, every record checked by dsm_engine_check()
+ * @acts: actions
+ *
+ * Applies all records, then acknowledges with (prev, new) per page: the
+ * order that makes labels sound (V-ACK rule, protocol.md 2.1).
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if a page is not homed here (nothing was applied).
+ */
+int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+		     struct dsm_actions *acts)
+{
+	u32 region = le32_to_cpu(hdr->region);
+	struct dsm_reader scan;
+	struct dsm_msgbuf *m;
+
+	dsm_reader_skip(r, sizeof(struct dsm_wire_pack));
+	for (scan = *r; dsm_reader_left(&scan);) {
+		struct dsm_wire_record rec;
+		struct dsm_page *p;
+
+		dsm_reader_take(&scan, &rec, sizeof(rec));
+		dsm_reader_skip(&scan, le32_to_cpu(rec.bytes));
+		p = find_page(e, region, le32_to_cpu(rec.idx));
+		if (!p || !p->frame || (p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
+			return -EPROTO;
+	}
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_DIFF_ACK, region, le32_to_cpu(hdr->xid));
+	while (dsm_reader_left(r)) {
+		const u8 *at = r->pos;
+		struct dsm_wire_record rec;
+		struct dsm_wire_ack ack;
+		struct dsm_page *p;
+
+		dsm_reader_take(r, &rec, sizeof(rec));
+		dsm_reader_skip(r, le32_to_cpu(rec.bytes));
+		p = find_page(e, region, le32_to_cpu(rec.idx));
+		dsm_diff_apply(at, dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
+		ack = (struct dsm_wire_ack){ .idx = rec.idx, .prev = cpu_to_le64(p->ver),
+					     .ver = cpu_to_le64(p->ver + 1) };
+		p->ver++;
+		e->stats.diffs_applied++;
+		dsm_wire_put(m, &ack, sizeof(ack));
+	}
+	dsm_act_send(acts, m);
+	return 0;
+}
+
+/* ---- requester side ---- */
+
+static void install(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 *data, struct dsm_actions *acts)
+{
+	u8 *frame = dsm_env_bytes(p->frame);
+
+	p->ver = ver;
+	if (p->state == DSM_PAGE_FET) {
+		if (data)
+			memcpy(frame, data, DSM_PAGE_BYTES);
+		else
+			memset(frame, 0, DSM_PAGE_BYTES);
+		set_state(p, DSM_PAGE_RD);
+	} else {
+		if (data)
+			e->stats.race_conflicts += dsm_diff_merge(frame, dsm_env_bytes(p->twin), data, DSM_PAGE_BYTES);
+		e->stats.merges++;
+		set_state(p, DSM_PAGE_WR);
+		dsm_rel_replay(e, p, acts);
+	}
+}
+
+static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct dsm_actions *acts)
+{
+	u16 manager = manager_of(p->space, p->idx);
+
+	if (home >= e->n_nodes || ++p->nacks > MAX_NACKS)
+		home = manager;
+	/* Only the manager itself may have nobody else to ask; then the page can't be had. */
+	if (home == e->self)
+		return -EPROTO;
+	p->home = home;
+	if (!dsm_engine_alive(e, home))
+		wake_page(p, acts);	/* the faulting thread finds out and gets -EHOSTDOWN */
+	else
+		send_fetch(e, p, acts);
+	return 0;
+}
+
+/**
+ * dsm_page_on_reply() - message PAGE
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0 (also for a reply that nobody waits for any more), -EPROTO.
+ */
+int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+		      struct dsm_actions *acts)
+{
+	struct dsm_wire_page body;
+	struct dsm_page *p;
+	const u8 *data = NULL;
+	u64 ver;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	p = find_page(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
+	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) ||
+	    (p->state != DSM_PAGE_FET && p->state != DSM_PAGE_WRF)) {
+		e->stats.stale_replies++;
+		return 0;
+	}
+	ver = le64_to_cpu(body.ver);
+	switch (body.status) {
+	case DSM_PAGE_STATUS_NACK:
+		return retry_at(e, p, le16_to_cpu(body.home), acts);
+	case DSM_PAGE_STATUS_HOME:
+		if (p->state != DSM_PAGE_FET || p->space->policy.home != DSM_HOME_FIRST_TOUCH)
+			return -EPROTO;
+		memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
+		p->home = e->self;
+		p->ver = ver;
+		set_state(p, DSM_PAGE_HOME);
+		break;
+	case DSM_PAGE_STATUS_DATA:
+		data = dsm_reader_skip(r, DSM_PAGE_BYTES);
+		if (!data)
+			return -EPROTO;
+		fallthrough;
+	default:
+		/* The reply predates a notice that was applied meanwhile (L16, mutant M19). */
+		if (ver < p->need || (p->flags & DSM_PF_DISCARD)) {
+			p->flags &= ~DSM_PF_DISCARD;
+			e->stats.stale_replies++;
+			send_fetch(e, p, acts);
+			return 0;
+		}
+		if (data)
+			e->stats.page_transfers++;
+		else
+			e->stats.zero_replies++;
+		install(e, p, ver, data, acts);
+	}
+	p->nacks = 0;
+	p->flags &= ~DSM_PF_DISCARD;
+	replay_deferred(e, p, acts);
+	wake_page(p, acts);
+	return 0;
+}
+
+/**
+ * dsm_page_on_diff_ack() - message DIFF_ACK
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if it acknowledges what was not sent to @from.
+ */
+int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+			 struct dsm_actions *acts)
+{
+	while (dsm_reader_left(r)) {
+		struct dsm_wire_ack ack;
+		struct dsm_page *p;
+		u64 ver;
+
+		dsm_reader_take(r, &ack, sizeof(ack));
+		p = find_page(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx));
+		ver = le64_to_cpu(ack.ver);
+		if (!p || p->home != from || !(p->flags & DSM_PF_UNACKED) || le64_to_cpu(ack.prev) + 1 != ver)
+			return -EPROTO;
+		/* Others' diffs in between are missing from our copy: then the label stays (L37, mutant M3). */
+		if (le64_to_cpu(ack.prev) == p->ver)
+			p->ver = ver;
+		p->flags &= ~DSM_PF_UNACKED;
+		dsm_rel_page_done(e, p, ver, 0, acts);
+		dsm_rel_replay(e, p, acts);
+		wake_page(p, acts);
+	}
+	return 0;
+}
+
+/**
+ * dsm_page_peer_lost() - a node is gone; what of this page depended on it
+ * @e:    engine
+ * @p:    page
+ * @node: the lost node
+ * @acts: actions
+ *
+ * A diff under way will not be acknowledged and a merge not be answered: the release goes on
+ * with -EHOSTDOWN (decisions.md P11). Valid copies stay readable.
+ *
+ * Context: engine lock held; once per page after dsm_engine_peer_lost().
+ */
+void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node, struct dsm_actions *acts)
+{
+	if (p->home != node)
+		return;
+	if (p->state == DSM_PAGE_WRF)
+		set_state(p, DSM_PAGE_WRS);
+	if (p->state == DSM_PAGE_FET)
+		set_state(p, DSM_PAGE_INV);
+	if (p->flags & DSM_PF_UNACKED) {
+		p->flags &= ~DSM_PF_UNACKED;
+		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
+	}
+	dsm_rel_replay(e, p, acts);
+	replay_deferred(e, p, acts);
+	wake_page(p, acts);
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Release transactions.
+ *
+ * A release takes the node's whole dirty list, has every page write-protected
+ * and diffed, and waits until each diff is applied at its home and
+ * acknowledged. Only then is its interval closed, and only in order of the release numbers
+ * (L10): a thread is released when all releases opened before or by it
+ * are done. Never walks page tables and makes no diff: the shell does, between
+ * dsm_rel_take(), dsm_rel_downgraded() and dsm_rel_diffed().
+ */
+#include "release.h"
+#include "interval.h"
+#include "page.h"
+
+static struct dsm_rel *slot_of(struct dsm_engine *e, u64 seq)
+{
+	return &e->rel[seq % DSM_REL_SLOTS];
+}
+
+/**
+ * dsm_dirty_add() - put a page on the dirty list
+ * @e: engine
+ * @p: page
+ *
+ * Context: engine lock held, in the page's own step and before the right to write is given: a
+ * release that opens a moment later must find it (decisions.md P8, mutants M23, M24).
+ */
+void dsm_dirty_add(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->flags & (DSM_PF_DIRTY | DSM_PF_TODO))
+		return;
+	p->flags |= DSM_PF_DIRTY;
+	p->next = e->dirty;
+	e->dirty = p;
+	e->n_dirty++;
+}
+
+static void push_todo(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	struct dsm_rel *rel = &e->rel[p->rel_next];
+
+	p->flags |= DSM_PF_TODO;
+	p->next = rel->todo;
+	rel->todo = p;
+	acts->flush = true;
+}
+
+/* At most one unacknowledged diff per page, and no flush between a merge's fetch and its reply (I8). */
+static bool can_flush(const struct dsm_page *p)
+{
+	return !(p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH)) && p->state != DSM_PAGE_WRF;
+}
+
+static void open_release(struct dsm_engine *e, struct dsm_actions *acts)
+{
+	struct dsm_page *p = e->dirty, *next;
+	u64 seq = ++e->rel_seq;
+	struct dsm_rel *rel = slot_of(e, seq);
+
+	rel->seq = seq;
+	rel->pending = e->n_dirty;
+	rel->err = 0;
+	rel->todo = NULL;
+	INIT_LIST_HEAD(&rel->notes);
+	e->dirty = NULL;
+	e->n_dirty = 0;
+	e->stats.releases++;
+	for (; p; p = next) {
+		next = p->next;
+		p->flags &= ~DSM_PF_DIRTY;
+		p->flags |= DSM_PF_PENDING;
+		p->rel_next = seq % DSM_REL_SLOTS;
+		if (can_flush(p))
+			push_todo(e, p, acts);
+	}
+}
+
+/**
+ * dsm_rel_request() - start a release of all that this node wrote
+ * @e:    engine
+ * @acts: actions
+ *
+ * With nothing dirty no release opens, but a sibling's may hold this thread's
+ * bytes: the caller waits for it all the same (L10, mutant M2).
+ *
+ * Context: engine lock held.
+ * Return: release number to wait for.
+ */
+u64 dsm_rel_request(struct dsm_engine *e, struct dsm_actions *acts)
+{
+	if (!e->dirty)
+		return e->rel_seq;
+	if (e->rel_seq - e->rel_done >= DSM_REL_SLOTS) {
+		e->rel_wanted = true;
+		return e->rel_seq + 1;
+	}
+	open_release(e, acts);
+	return e->rel_seq;
+}
+
+/**
+ * dsm_rel_wait() - wait for a release
+ * @e:      engine
+ * @target: number from dsm_rel_request()
+ * @w:      waiter, queued if need be
+ * @status: result if it is done already
+ *
+ * Context: engine lock held.
+ * Return: true: done, *@status is 0 or -EHOSTDOWN; false: @w is queued.
+ */
+bool dsm_rel_wait(struct dsm_engine *e, u64 target, struct dsm_waiter *w, int *status)
+{
+	if (e->rel_done >= target) {
+		/* An earlier release failed and had nobody to tell. */
+		*status = e->rel_err;
+		e->rel_err = 0;
+		return true;
+	}
+	w->target = target;
+	w->status = 0;
+	list_add_tail(&w->link, &e->rel_waiters);
+	return false;
+}
+
+/**
+ * dsm_rel_take() - next page to write back
+ * @e: engine
+ *
+ * Context: engine lock held.
+ * Return: page, marked FLUSH: writers wait from now on; NULL if there is none.
+ */
+struct dsm_page *dsm_rel_take(struct dsm_engine *e)
+{
+	u64 seq;
+
+	for (seq = e->rel_done + 1; seq <= e->rel_seq; seq++) {
+		struct dsm_rel *rel = slot_of(e, seq);
+		struct dsm_page *p = rel->todo;
+
+		if (!p)
+			continue;
+		rel->todo = p->next;
+		p->next = NULL;
+		p->flags &= ~(DSM_PF_TODO | DSM_PF_PENDING);
+		p->flags |= DSM_PF_FLUSH;
+		p->rel_cur = p->rel_next;
+		return p;
+	}
+	return NULL;
+}
+
+static void drop_twin(struct dsm_engine *e, struct dsm_page *p)
+{
+	dsm_pool_give(e, DSM_POOL_TWIN, p->twin);
+	p->twin = NULL;
+	e->twins--;
+	p->state = p->state == DSM_PAGE_WR ? DSM_PAGE_RD : DSM_PAGE_INV;
+}
+
+static void wake_writers(const struct dsm_page *p, struct dsm_actions *acts)
+{
+	acts->wake_pages |= 1ull << dsm_page_bucket(p);
+}
+
+/**
+ * dsm_rel_downgraded() - a page is write-protected everywhere
+ * @e:      engine
+ * @p:      page from dsm_rel_take()
+ * @pinned: its frame may still be written by DMA (mm.md 1.8)
+ * @keep:   out: make the diff with refreshing the twin
+ * @acts:   actions
+ *
+ * A pinned page stays on the dirty list, and goes there before the
+ * first word of the diff is read (decisions.md P8, P9).
+ *
+ * Context: engine lock held.
+ * Return: true if a diff is to be made.
+ */
+bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, bool *keep, struct dsm_actions *acts)
+{
+	*keep = false;
+	if (p->state == DSM_PAGE_HOMEW) {
+		p->flags &= ~DSM_PF_FLUSH;
+		if (pinned)
+			dsm_dirty_add(e, p);
+		else
+			p->state = DSM_PAGE_HOME;
+		dsm_rel_page_done(e, p, ++p->ver, 0, acts);
+		wake_writers(p, acts);
+		return false;
+	}
+	dsm_assert(p->twin);
+	if (!dsm_engine_alive(e, p->home)) {
+		p->flags &= ~DSM_PF_FLUSH;
+		drop_twin(e, p);
+		p->state = DSM_PAGE_INV;
+		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
+		wake_writers(p, acts);
+		return false;
+	}
+	if (pinned) {
+		dsm_dirty_add(e, p);
+		p->flags |= DSM_PF_KEEP;
+		*keep = true;
+	}
+	return true;
+}
+
+/**
+ * dsm_rel_diffed() - the diff of a page was made
+ * @e:       engine
+ * @p:       page
+ * @changed: the diff is not empty
+ * @acts:    actions
+ *
+ * Context: engine lock held. The shell sends the diff after this step only.
+ * Return: true: send the diff (if @changed); false: the home was lost meanwhile.
+ */
+bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed, struct dsm_actions *acts)
+{
+	bool alive = dsm_engine_alive(e, p->home);
+
+	if (!(p->flags & DSM_PF_KEEP))
+		drop_twin(e, p);
+	p->flags &= ~(DSM_PF_FLUSH | DSM_PF_KEEP);
+	if (changed && alive) {
+		p->flags |= DSM_PF_UNACKED;
+		e->stats.diffs++;
+	} else {
+		dsm_rel_page_done(e, p, 0, changed ? -EHOSTDOWN : 0, acts);
+	}
+	dsm_rel_replay(e, p, acts);
+	wake_writers(p, acts);
+	return alive;
+}
+
+/**
+ * dsm_rel_replay() - flush a page that had to wait, if nothing is in the way any more
+ * @e:    engine
+ * @p:    page
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_rel_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	if ((p->flags & (DSM_PF_PENDING | DSM_PF_TODO)) == DSM_PF_PENDING && can_flush(p))
+		push_todo(e, p, acts);
+}
+
+static void add_note(struct dsm_engine *e, struct dsm_rel *rel, const struct dsm_page *p, u64 ver)
+{
+	struct dsm_interval *rec = NULL;
+
+	if (!list_empty(&rel->notes))
+		rec = list_last_entry(&rel->notes, struct dsm_interval, link);
+	if (!rec || rec->count == DSM_NOTICES_PER_RECORD) {
+		rec = dsm_pool_take(e, DSM_POOL_INTERVAL);
+		rec->node = e->self;
+		rec->count = 0;
+		rec->seq = 0;
+		list_add_tail(&rec->link, &rel->notes);
+	}
+	rec->notice[rec->count++] = (struct dsm_notice){ .region = p->space->id, .idx = p->idx, .ver = ver };
+}
+
+static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct dsm_actions *acts)
+{
+	struct dsm_waiter *w, *tmp;
+	bool told = false;
+
+	list_for_each_entry_safe(w, tmp, &e->rel_waiters, link) {
+		if (rel->err && w->target >= rel->seq) {
+			w->status = rel->err;
+			told = true;
+		}
+		if (w->target <= e->rel_done) {
+			list_del_init(&w->link);
+			dsm_act_wake(e, acts, w, w->status);
+		}
+	}
+	if (rel->err && !told)
+		e->rel_err = rel->err;
+}
+
+static void advance(struct dsm_engine *e, struct dsm_actions *acts)
+{
+	while (e->rel_done < e->rel_seq) {
+		struct dsm_rel *rel = slot_of(e, e->rel_done + 1);
+
+		if (rel->pending)
+			break;
+		/* I15: in order. The interval closes here and nowhere else. */
+		dsm_assert(rel->seq == e->rel_done + 1 && !rel->todo);
+		dsm_log_append_own(e, &rel->notes);
+		e->rel_done++;
+		wake_waiters(e, rel, acts);
+		if (!list_empty(&e->rel_conts))
+			acts->run = true;
+		if (e->rel_wanted) {
+			e->rel_wanted = false;
+			/* Somebody waits for this number even if the list is empty by now. */
+			open_release(e, acts);
+		}
+	}
+}
+
+/**
+ * dsm_rel_page_done() - one page of a release needs nothing more
+ * @e:    engine
+ * @p:    page; p->rel_cur is its release
+ * @ver:  its new version at the home, 0 if nothing changed
+ * @err:  0, or -EHOSTDOWN if its home is lost
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int err, struct dsm_actions *acts)
+{
+	struct dsm_rel *rel = &e->rel[p->rel_cur];
+
+	dsm_assert(rel->pending);
+	if (ver)
+		add_note(e, rel, p, ver);
+	if (err)
+		rel->err = err;
+	if (!--rel->pending)
+		advance(e, acts);
+}
