@@ -96,7 +96,7 @@ class Node(Channel):
     def _arguments(self):
         c = self.cluster
         words = ["console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
-                 "tsc=reliable", "nokaslr", "random.trust_cpu=on", "no_timer_check",
+                 "tsc=reliable", "lsm=capability", "random.trust_cpu=on", "no_timer_check",
                  "cryptomgr.notests", "log_buf_len=4M", "watchdog_thresh=30",
                  "rcupdate.rcu_cpu_stall_timeout=60", "net.ifnames=0", "pci=noaer",
                  f"dsmvm.node={self.index}", f"dsmvm.nodes={c.count}", *c.kernel_args]

@@ -172,6 +172,8 @@ def _base_entries(kernel):
     for lib in sorted(os.listdir("/usr/lib/x86_64-linux-gnu/libibverbs")):
         if lib.startswith("librxe"):
             archive.elf("/usr/lib/x86_64-linux-gnu/libibverbs/" + lib)
+    # The C library loads this one by itself when a thread ends early.
+    archive.file("/lib/x86_64-linux-gnu/libgcc_s.so.1")
     boot = kernel.module_files(BASE_MODULES)
     for path in boot + kernel.module_files(EXTRA_MODULES):
         archive.data(f"/modules/{module_name(path)}.ko", read_module(path))
