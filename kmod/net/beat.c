@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Heartbeats and the watchdog: says to every peer that we live, and declares a
+ * peer lost of which nothing was received for the bound. Any message counts;
+ * beats see to it that there is one. Never waits.
+ */
+#include "net.h"
+
+/* Beats to wait for after the watchdog itself ran late: one surely sent since, one on its way. */
+#define GRACE_BEATS 2
+
+static unsigned long later(unsigned long a, unsigned long b)
+{
+	return time_after(a, b) ? a : b;
+}
+
+static unsigned long earlier(unsigned long a, unsigned long b)
+{
+	return time_before(a, b) ? a : b;
+}
+
+static void send_beat(struct dsm_peer *peer)
+{
+	struct dsm_qp *c = &peer->qp[DSM_VC_C];
+
+	if (c->tx_seq - peer->beats_acked < DSM_BEATS_UNACKED)
+		dsm_send_ctl(peer, peer->beat_tx, c->rx_seq);
+}
+
+static void declare_silent(struct dsm_peer *peer, unsigned long now)
+{
+	snprintf(peer->reason_text, sizeof(peer->reason_text), "no heartbeat for %u ms",
+		 jiffies_to_msecs(now - READ_ONCE(peer->last_rx)));
+	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN, peer->reason_text);
+}
+
+/* Returns when this peer wants to be looked at again, at the latest. */
+static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat)
+{
+	struct dsm_net *net = peer->net;
+	unsigned long due = net->beat_next;
+
+	lockdep_assert_held(&peer->lock);
+	if (peer->state == DSM_PEER_UP) {
+		unsigned long bound = msecs_to_jiffies(net->cfg.peer_timeout_ms);
+		unsigned long end = later(READ_ONCE(peer->last_rx) + bound, net->judge_after);
+
+		if (time_after_eq(now, end))
+			declare_silent(peer, now);
+		else
+			due = earlier(due, end);
+		if (beat && peer->state == DSM_PEER_UP)
+			send_beat(peer);
+	} else if (peer->state == DSM_PEER_SETUP && !peer->active &&
+		   time_after_eq(now, peer->deadline)) {
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ETIMEDOUT, "connection not completed");
+	}
+	return due;
+}
+
+static void beat_work(struct work_struct *work)
+{
+	struct dsm_net *net = container_of(to_delayed_work(work), struct dsm_net, beat_work);
+	unsigned long interval = msecs_to_jiffies(net->cfg.peer_timeout_ms / DSM_BEATS_PER_TIMEOUT);
+	unsigned long now = jiffies, due;
+	struct dsm_peer *peer;
+	bool beat;
+
+	/*
+	 * This machine stood still, or had no time for us. What the peers sent
+	 * meanwhile is not received yet: their silence is our own.
+	 */
+	if (time_after(now, net->beat_due + interval))
+		net->judge_after = now + GRACE_BEATS * interval;
+	beat = time_after_eq(now, net->beat_next);
+	if (beat)
+		net->beat_next = now + interval;
+	due = net->beat_next;
+
+	spin_lock(&net->lock);
+	list_for_each_entry(peer, &net->peers, link) {
+		spin_lock_bh(&peer->lock);
+		due = earlier(due, look_at(peer, now, beat));
+		spin_unlock_bh(&peer->lock);
+	}
+	spin_unlock(&net->lock);
+
+	net->beat_due = due;
+	now = jiffies;
+	queue_delayed_work(net->beat_wq, &net->beat_work, time_after(due, now) ? due - now : 0);
+}
+
+/**
+ * dsm_beat_start() - start the watchdog
+ * @net: transport
+ *
+ * Context: process.
+ */
+void dsm_beat_start(struct dsm_net *net)
+{
+	INIT_DELAYED_WORK(&net->beat_work, beat_work);
+	net->beat_due = jiffies;
+	net->beat_next = jiffies;
+	net->judge_after = jiffies;
+	queue_delayed_work(net->beat_wq, &net->beat_work, 0);
+}
+
+/**
+ * dsm_beat_stop() - stop the watchdog
+ * @net: transport
+ *
+ * Context: process, sleeps.
+ */
+void dsm_beat_stop(struct dsm_net *net)
+{
+	cancel_delayed_work_sync(&net->beat_work);
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Connections: what rdma_cm tells and asks, for the listening id and for each
+ * connection of a peer. Never carries messages, and never destroys an id: that
+ * is the peer's free work.
+ *
+ * The connecting node makes C first; its answer names both nodes and a session
+ * number. Q and P follow and name the session. The shell is asked on C only,
+ * from a work item, because rdma_cm's handler holds up all other connections.
+ */
+#include <rdma/ib_cm.h>
+
+#include "hello.h"
+
+/* Requests that may wait for the listening id. */
+#define BACKLOG 64
+
+/* READs in flight each way; more than a device offers is cut down. */
+#define READS 16
+
+#define ROUTE_TIMEOUT_MS 2000
+
+static void timing_set(struct dsm_net *net, struct rdma_cm_id *id)
+{
+	/* Both can fail on a device that lacks them only, where its own timing holds. */
+	rdma_set_ack_timeout(id, net->ack_timeout);
+	rdma_set_min_rnr_timer(id, IB_RNR_TIMER_000_32);
+}
+
+static void param_fill(struct dsm_net *net, struct rdma_conn_param *param, const void *data, u8 len)
+{
+	u8 reads = min(READS, net->dev->attrs.max_qp_rd_atom);
+
+	*param = (struct rdma_conn_param){
+		.private_data = data,
+		.private_data_len = len,
+		.responder_resources = reads,
+		.initiator_depth = reads,
+		/* 7 would mean "for ever" to some devices, soft-RoCE among them. */
+		.retry_count = net->retries,
+		/* Credits see to it that a slot is always posted. */
+		.rnr_retry_count = 6,
+	};
+}
+
+static void refuse(struct rdma_cm_id *id, int err)
+{
+	struct dsm_refusal refusal;
+
+	dsm_refusal_fill(&refusal, err);
+	rdma_reject(id, &refusal, sizeof(refusal), IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+static bool is_in_setup(struct dsm_peer *peer)
+{
+	return READ_ONCE(peer->state) == DSM_PEER_SETUP;
+}
+
+/* Make the queue pair of a request and accept it; handler and setup mutex held. */
+static int accept(struct dsm_qp *qp)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct rdma_conn_param param;
+	struct dsm_answer answer;
+	int err;
+
+	timing_set(peer->net, qp->id);
+	err = dsm_qp_create(qp);
+	if (err)
+		return err;
+	dsm_answer_fill(&answer, peer);
+	param_fill(peer->net, &param, &answer, sizeof(answer));
+	return rdma_accept(qp->id, &param);
+}
+
+static int connect(struct dsm_qp *qp)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct rdma_conn_param param;
+	struct dsm_hello hello;
+	int err;
+
+	err = dsm_qp_create(qp);
+	if (err)
+		return err;
+	dsm_hello_fill(&hello, peer, qp->vc);
+	param_fill(peer->net, &param, &hello, sizeof(hello));
+	return rdma_connect_locked(qp->id, &param);
+}
+
+static int route_resolved(struct dsm_qp *qp)
+{
+	struct dsm_peer *peer = qp->peer;
+	int err = -ESHUTDOWN;
+
+	mutex_lock(&peer->setup);
+	if (is_in_setup(peer))
+		err = connect(qp);
+	mutex_unlock(&peer->setup);
+	return err;
+}
+
+static int established(struct dsm_qp *qp, const struct rdma_conn_param *param)
+{
+	struct dsm_peer *peer = qp->peer;
+	u16 node;
+	int err;
+
+	if (peer->active && qp->vc == DSM_VC_C) {
+		err = dsm_answer_take(param->private_data, param->private_data_len, peer, &node);
+		err = err ?: dsm_peer_claim(peer, node);
+		if (err)
+			return err;
+	}
+	dsm_peer_established(qp);
+	return 0;
+}
+
+static int rejected(struct dsm_qp *qp, struct rdma_cm_event *event)
+{
+	u8 len = 0;
+	const void *data = rdma_consumer_reject_data(qp->id, event, &len);
+	u16 version;
+	int err;
+
+	/* The far end still knows our last connection; it will forget it. */
+	if (!data && event->status == IB_CM_REJ_STALE_CONN)
+		return -EAGAIN;
+	err = dsm_refusal_read(data, len, &version);
+	if (err == -EPROTONOSUPPORT)
+		pr_warn("dsm: %pISpc speaks protocol version %u, this node %u: not connected\n",
+			&qp->peer->addr, version, DSM_WIRE_VERSION);
+	return err;
+}
+
+/* Status of an event that ends a connection attempt, as the caller of connect knows it. */
+static int attempt_error(const struct rdma_cm_event *event)
+{
+	switch (event->status) {
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+	case -ENODEV:
+	case -ENOMEM:
+		return event->status;
+	default:
+		return -ETIMEDOUT;
+	}
+}
+
+/* Events of a peer's connection; rdma_cm holds the id's handler mutex. */
+static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct dsm_qp *qp = id->context;
+	struct dsm_peer *peer = qp->peer;
+	int err = 0;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		timing_set(peer->net, id);
+		err = rdma_resolve_route(id, ROUTE_TIMEOUT_MS);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		err = route_resolved(qp);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		err = established(qp, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		err = rejected(qp, event);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		err = attempt_error(event);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		dsm_peer_fail(peer, DSM_WHY_DISCONNECT, -ECONNRESET, "connection closed");
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		dsm_peer_fail(peer, DSM_WHY_CAUSE, -ECONNRESET, rdma_event_msg(event->event));
+		break;
+	default:
+		break;
+	}
+	if (err)
+		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, rdma_event_msg(event->event));
+	return 0;
+}
+
+/* Make a request's id the peer's. -ESHUTDOWN: too late, -EEXIST: it has one. Setup mutex held. */
+static int id_adopt(struct dsm_qp *qp, struct rdma_cm_id *id)
+{
+	lockdep_assert_held(&qp->peer->setup);
+	if (!is_in_setup(qp->peer))
+		return -ESHUTDOWN;
+	if (qp->id)
+		return -EEXIST;
+	qp->id = id;
+	id->context = qp;
+	id->event_handler = conn_event;
+	return 0;
+}
+
+/**
+ * dsm_cm_admit() - ask the shell about a node that connects, then accept or refuse it
+ * @work: admit_work of a passive peer
+ *
+ * Context: process.
+ */
+void dsm_cm_admit(struct work_struct *work)
+{
+	struct dsm_peer *peer = container_of(work, struct dsm_peer, admit_work);
+	struct dsm_qp *qp = &peer->qp[DSM_VC_C];
+	struct dsm_net *net = peer->net;
+	u16 assigned = DSM_NO_NODE;
+	int err;
+
+	err = net->ops->admit(net->ctx, &peer->hello, &assigned);
+	if (!err) {
+		peer->self = dsm_net_self(net);
+		peer->cluster = dsm_net_cluster(net);
+		err = peer->self == DSM_NO_NODE ? -EBUSY : dsm_peer_claim(peer, assigned);
+	}
+	if (!err) {
+		rdma_lock_handler(qp->id);
+		mutex_lock(&peer->setup);
+		err = is_in_setup(peer) ? accept(qp) : -ESHUTDOWN;
+		mutex_unlock(&peer->setup);
+		rdma_unlock_handler(qp->id);
+	}
+	if (!err)
+		return;
+	refuse(qp->id, err);
+	dsm_peer_fail(peer, DSM_WHY_CAUSE, err, "not admitted");
+}
+
+/* A node asks for C: make a peer and let the shell decide. */
+static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct dsm_hello *hello)
+{
+	const struct sockaddr_in *src = (const struct sockaddr_in *)&id->route.addr.dst_addr;
+	struct dsm_peer *peer;
+	int err;
+
+	/* It would be told to everybody as its address. */
+	if (src->sin_family != AF_INET || ntohl(src->sin_addr.s_addr) != le32_to_cpu(hello->addr))
+		return -EPROTO;
+	peer = dsm_peer_new(net, false);
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	peer->addr.sin_family = AF_INET;
+	peer->addr.sin_addr = src->sin_addr;
+	peer->addr.sin_port = htons(le16_to_cpu(hello->port));
+	peer->hello.node = le16_to_cpu(hello->node);
+	peer->hello.cluster = le64_to_cpu(hello->cluster);
+	peer->hello.addr = peer->addr;
+	mutex_lock(&peer->setup);
+	err = id_adopt(&peer->qp[DSM_VC_C], id);
+	if (!err)
+		queue_work(net->wq, &peer->admit_work);
+	mutex_unlock(&peer->setup);
+	dsm_peer_put(peer);
+	return err;
+}
+
+/* A node that has C asks for Q or P. */
+static int request_qp(struct dsm_net *net, struct rdma_cm_id *id, const struct dsm_hello *hello)
+{
+	struct dsm_peer *peer = dsm_peer_find(net, le16_to_cpu(hello->node));
+	struct dsm_qp *qp;
+	int err = -EPROTO;
+
+	if (!peer)
+		return -ESTALE;
+	qp = &peer->qp[hello->vc];
+	mutex_lock(&peer->setup);
+	if (!peer->active && le32_to_cpu(hello->session) == peer->session)
+		err = id_adopt(qp, id);
+	if (!err) {
+		/* From here on the id is the peer's, whatever happens. */
+		err = accept(qp);
+		if (err) {
+			refuse(id, err);
+			dsm_peer_fail(peer, DSM_WHY_CAUSE, err, "not accepted");
+			err = 0;
+		}
+	}
+	mutex_unlock(&peer->setup);
+	dsm_peer_put(peer);
+	return err;
+}
+
+static int connect_request(struct rdma_cm_id *id, const struct rdma_conn_param *param)
+{
+	struct dsm_net *net = id->context;
+	struct dsm_hello hello;
+	u16 version;
+	int err;
+
+	err = dsm_hello_check(param->private_data, param->private_data_len, &hello, &version);
+	if (err == -EPROTONOSUPPORT)
+		pr_warn_ratelimited("dsm: %pISpc speaks protocol version %u, this node %u: refused\n",
+				    &id->route.addr.dst_addr, version, DSM_WIRE_VERSION);
+	else if (err)
+		pr_warn_ratelimited("dsm: %pISpc sent a malformed request to connect: refused\n",
+				    &id->route.addr.dst_addr);
+	else if (hello.vc == DSM_VC_C)
+		err = request_c(net, id, &hello);
+	else
+		err = request_qp(net, id, &hello);
+	if (err)
+		refuse(id, err);
+	return err;
+}
+
+/* Events of the listening id. Non-zero: rdma_cm destroys the id of a refused request. */
+static int listen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return connect_request(id, &event->param.conn);
+	return 0;
+}
+
+/**
+ * dsm_cm_listen() - bind to the listening address and find its device
+ * @net: transport; @listen and @dev are set
+ *
+ * Context: process. Requests may come in at once after dsm_cm_serve().
+ * Return: 0; -EADDRNOTAVAIL if the address is not this machine's, -ENODEV if no
+ *         RDMA device serves it, -EADDRINUSE, or what rdma_cm says.
+ */
+int dsm_cm_listen(struct dsm_net *net)
+{
+	struct rdma_cm_id *id;
+	int err;
+
+	id = rdma_create_id(&init_net, listen_event, net, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	err = rdma_bind_addr(id, (struct sockaddr *)&net->cfg.listen);
+	if (!err && !id->device)
+		err = -ENODEV;
+	if (err) {
+		rdma_destroy_id(id);
+		return err;
+	}
+	net->listen = id;
+	net->dev = id->device;
+	return 0;
+}
+
+/**
+ * dsm_cm_serve() - let nodes connect
+ * @net: transport, ready for peers
+ *
+ * Context: process.
+ * Return: 0, or what rdma_cm says.
+ */
+int dsm_cm_serve(struct dsm_net *net)
+{
+	return rdma_listen(net->listen, BACKLOG);
+}
+
+/**
+ * dsm_cm_unlisten() - take no more requests
+ * @net: transport
+ *
+ * Context: process; returns when no handler of the listening id runs any more.
+ */
+void dsm_cm_unlisten(struct dsm_net *net)
+{
+	if (net->listen)
+		rdma_destroy_id(net->listen);
+	net->listen = NULL;
+}
+
+/**
+ * dsm_cm_start() - begin to make one connection
+ * @peer:       active peer
+ * @vc:         which
+ * @timeout_ms: for finding the address
+ *
+ * Context: process. The outcome is told by dsm_peer_established() or dsm_peer_fail().
+ * Return: 0; -ESHUTDOWN if the peer is being closed, or what rdma_cm says.
+ */
+int dsm_cm_start(struct dsm_peer *peer, enum dsm_vc vc, u32 timeout_ms)
+{
+	struct sockaddr_in src = peer->net->cfg.listen;
+	struct dsm_qp *qp = &peer->qp[vc];
+	struct rdma_cm_id *id;
+	int err = -ESHUTDOWN;
+
+	src.sin_port = 0;
+	mutex_lock(&peer->setup);
+	if (!is_in_setup(peer))
+		goto out;
+	id = rdma_create_id(&init_net, conn_event, qp, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		err = PTR_ERR(id);
+		goto out;
+	}
+	qp->id = id;
+	err = rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&peer->addr,
+				timeout_ms);
+out:
+	mutex_unlock(&peer->setup);
+	return err;
+}

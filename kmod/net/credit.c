@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Flow control: counts which messages each side may send, so that a receive
+ * slot is always posted for one that arrives. Never posts or sends itself.
+ *
+ * One credit is one receive slot of a class. Counts are cumulative and 16 bits
+ * wide, so a header that repeats an old count does no harm. Every header
+ * carries the counts of all classes, but a receiver believes a class's count
+ * only on one connection: requests and forwards on P, where their replies
+ * travel, and replies on Q. Two connections have no common order, and an old
+ * count that came late by half the number range would look new.
+ *
+ * The last credit for requests and the last one for replies may be used only
+ * by a message that returns a credit the other way: both sides cannot run dry
+ * with credits owed to each other, since whoever sent last gave the other one.
+ */
+#include "net.h"
+
+/* The connection whose headers return credits of a class. */
+static enum dsm_vc carrier(enum dsm_class class)
+{
+	return class == DSM_CLASS_RSP ? DSM_VC_Q : DSM_VC_P;
+}
+
+static u16 owed(const struct dsm_peer *peer, enum dsm_class class)
+{
+	return peer->credit[class].granted - peer->credit[class].advertised;
+}
+
+/* Credits that the next header on @vc would return. */
+static u16 owed_on(const struct dsm_peer *peer, enum dsm_vc vc)
+{
+	if (vc == DSM_VC_Q)
+		return owed(peer, DSM_CLASS_RSP);
+	if (vc == DSM_VC_P)
+		return owed(peer, DSM_CLASS_REQ) + owed(peer, DSM_CLASS_FWD);
+	return 0;
+}
+
+/**
+ * dsm_credit_init() - set a new peer's windows
+ * @peer: peer, not yet visible to anyone
+ *
+ * Both sides know each other's number of slots from the protocol version.
+ *
+ * Context: any.
+ */
+void dsm_credit_init(struct dsm_peer *peer)
+{
+	static const u16 slots[DSM_CLASS_CTL] = {
+		[DSM_CLASS_REQ] = DSM_SLOTS_REQ,
+		[DSM_CLASS_FWD] = DSM_SLOTS_FWD,
+		[DSM_CLASS_RSP] = DSM_SLOTS_RSP,
+	};
+	int i;
+
+	for (i = 0; i < DSM_CLASS_CTL; i++) {
+		peer->credit[i].slots = slots[i];
+		peer->credit[i].limit = slots[i];
+		peer->credit[i].granted = slots[i];
+		peer->credit[i].advertised = slots[i];
+	}
+}
+
+/**
+ * dsm_credit_may_send() - is there a credit for one more message
+ * @peer:  peer
+ * @class: REQ, FWD or RSP
+ *
+ * Context: peer lock held.
+ * Return: true if a message of @class may be posted now.
+ */
+bool dsm_credit_may_send(const struct dsm_peer *peer, enum dsm_class class)
+{
+	const struct dsm_credit *c = &peer->credit[class];
+	u16 left = c->limit - c->sent;
+
+	lockdep_assert_held(&peer->lock);
+	if (left == 1 && class != DSM_CLASS_FWD)
+		return owed_on(peer, class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q) > 0;
+	return left > 0;
+}
+
+/**
+ * dsm_credit_return_due() - should a CREDIT message go out
+ * @peer: peer
+ * @vc:   Q or P
+ * @idle: nothing has been sent for a while: a quarter of the window is enough, else half of it
+ *
+ * A quarter and not one: the CREDIT itself takes a slot that is owed back, and
+ * two idle nodes must fall silent.
+ *
+ * Context: peer lock held.
+ * Return: true if so.
+ */
+bool dsm_credit_return_due(const struct dsm_peer *peer, enum dsm_vc vc, bool idle)
+{
+	u16 share = idle ? 4 : 2;
+	int i;
+
+	lockdep_assert_held(&peer->lock);
+	for (i = 0; i < DSM_CLASS_CTL; i++)
+		if (carrier(i) == vc && owed(peer, i) >= peer->credit[i].slots / share)
+			return true;
+	return false;
+}
+
+/**
+ * dsm_credit_word() - the header's credit word, at the moment of posting
+ * @peer: peer
+ * @vc:   connection the header goes out on
+ *
+ * Context: peer lock held. What @vc returns counts as returned afterwards.
+ * Return: the four counts, requests lowest.
+ */
+u64 dsm_credit_word(struct dsm_peer *peer, enum dsm_vc vc)
+{
+	u64 word = 0;
+	int i;
+
+	lockdep_assert_held(&peer->lock);
+	for (i = 0; i < DSM_CLASS_CTL; i++) {
+		word |= (u64)peer->credit[i].granted << (16 * i);
+		if (carrier(i) == vc)
+			peer->credit[i].advertised = peer->credit[i].granted;
+	}
+	return word;
+}
+
+/**
+ * dsm_credit_take() - read a received header's credit word
+ * @peer: peer
+ * @vc:   connection it came on
+ * @word: the counts
+ *
+ * Context: peer lock held.
+ * Return: false if a count goes back or beyond what we have sent plus the
+ *         window: nobody honest sends that. Then nothing has changed for that class.
+ */
+bool dsm_credit_take(struct dsm_peer *peer, enum dsm_vc vc, u64 word)
+{
+	int i;
+
+	lockdep_assert_held(&peer->lock);
+	for (i = 0; i < DSM_CLASS_CTL; i++) {
+		struct dsm_credit *c = &peer->credit[i];
+		u16 limit = word >> (16 * i);
+
+		if (carrier(i) != vc)
+			continue;
+		if ((u16)(limit - c->limit) > (u16)(c->sent + c->slots - c->limit))
+			return false;
+		c->limit = limit;
+	}
+	return true;
+}
+
+/**
+ * dsm_credit_receive() - count a received message
+ * @peer:  peer
+ * @class: REQ, FWD or RSP
+ *
+ * Context: peer lock held.
+ * Return: false if the peer had no credit for it.
+ */
+bool dsm_credit_receive(struct dsm_peer *peer, enum dsm_class class)
+{
+	struct dsm_credit *c = &peer->credit[class];
+
+	lockdep_assert_held(&peer->lock);
+	if (c->advertised == c->received)
+		return false;
+	c->received++;
+	return true;
+}
+
+/**
+ * dsm_credit_repost() - a slot was posted again: the peer may send one more
+ * @peer:  peer
+ * @class: class of the message that was in it
+ *
+ * Context: peer lock held.
+ */
+void dsm_credit_repost(struct dsm_peer *peer, enum dsm_class class)
+{
+	lockdep_assert_held(&peer->lock);
+	peer->credit[class].granted++;
+	if (dsm_credit_return_due(peer, carrier(class), true))
+		queue_delayed_work(peer->net->beat_wq, &peer->idle_work, msecs_to_jiffies(20));
+}
+
+/**
+ * dsm_credit_idle() - return credits that no message has carried for a while
+ * @work: idle_work of a peer
+ *
+ * Context: process.
+ */
+void dsm_credit_idle(struct work_struct *work)
+{
+	struct dsm_peer *peer = container_of(to_delayed_work(work), struct dsm_peer, idle_work);
+
+	spin_lock_bh(&peer->lock);
+	dsm_send_push(peer, true);
+	spin_unlock_bh(&peer->lock);
+}

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The transport as a whole: start, stop, removal of its device, and the calls
+ * of transport.h that are about peers. Never touches a message.
+ */
+#include <linux/slab.h>
+
+#include "net.h"
+
+/* Bounds on the silence of a peer: several beats must fit, and people wait for it. */
+#define TIMEOUT_MIN_MS 200
+#define TIMEOUT_MAX_MS 600000
+
+/*
+ * Soft-RoCE does not restart its timer on progress; under emulation anything
+ * below 268 ms (4.096 us << 16) sends duplicates instead of waiting.
+ */
+#define ACK_TIMEOUT_MIN 16
+#define ACK_TIMEOUT_MAX 30
+#define RETRIES_MAX 6
+
+/* Pause before a connection that met the remains of the last one is tried again. */
+#define RETRY_MS 50
+
+static LIST_HEAD(nets);
+static DEFINE_MUTEX(nets_mutex);
+
+/**
+ * dsm_net_hold() - keep a transport from being freed
+ * @net: transport
+ *
+ * Context: any but interrupts.
+ * Return: 0; -ESHUTDOWN if it is stopping, -ENODEV if its device was removed.
+ */
+int dsm_net_hold(struct dsm_net *net)
+{
+	int err;
+
+	spin_lock(&net->lock);
+	err = net->stopping;
+	if (!err)
+		net->users++;
+	spin_unlock(&net->lock);
+	return err;
+}
+
+/**
+ * dsm_net_release() - undo dsm_net_hold()
+ * @net: transport; not to be touched afterwards
+ *
+ * Context: any but interrupts.
+ */
+void dsm_net_release(struct dsm_net *net)
+{
+	spin_lock(&net->lock);
+	if (!--net->users)
+		/* Under the lock, since dsm_net_stop() frees @net once it sees 0 there. */
+		wake_up_all(&net->idle);
+	spin_unlock(&net->lock);
+}
+
+static bool is_unused(struct dsm_net *net)
+{
+	bool unused;
+
+	spin_lock(&net->lock);
+	unused = !net->users;
+	spin_unlock(&net->lock);
+	return unused;
+}
+
+/* Refuse new peers, close those there are, wait until all are freed. */
+static void close_all(struct dsm_net *net, int err, const char *reason)
+{
+	struct dsm_peer *peer;
+
+	spin_lock(&net->lock);
+	net->stopping = err;
+	spin_unlock(&net->lock);
+	dsm_cm_unlisten(net);
+	spin_lock(&net->lock);
+	list_for_each_entry(peer, &net->peers, link) {
+		if (err == -ESHUTDOWN)
+			dsm_peer_leave(peer, reason);
+		else
+			dsm_peer_fail(peer, DSM_WHY_CAUSE, -ECONNRESET, reason);
+	}
+	spin_unlock(&net->lock);
+	wake_up_all(&net->idle);
+	wait_event(net->idle, is_unused(net));
+}
+
+static void device_put(struct dsm_net *net)
+{
+	if (net->pd_data)
+		ib_dealloc_pd(net->pd_data);
+	if (net->pd_ctl)
+		ib_dealloc_pd(net->pd_ctl);
+	net->pd_data = NULL;
+	net->pd_ctl = NULL;
+	net->dev = NULL;
+}
+
+/* Called before rdma_cm tells its ids, since it registered first: peers go while all still works. */
+static void device_removed(struct ib_device *dev, void *data)
+{
+	struct dsm_net *net;
+
+	mutex_lock(&nets_mutex);
+	list_for_each_entry(net, &nets, link) {
+		if (net->dev != dev)
+			continue;
+		pr_warn("dsm: RDMA device %s is removed: all peers are lost\n", net->dev_name);
+		close_all(net, -ENODEV, "RDMA device removed");
+		device_put(net);
+	}
+	mutex_unlock(&nets_mutex);
+}
+
+static struct ib_client client = {
+	.name = "dsm",
+	.remove = device_removed,
+};
+
+/**
+ * dsm_net_init() - once, when the module is loaded
+ *
+ * Context: process.
+ * Return: 0, or -ENOMEM.
+ */
+int dsm_net_init(void)
+{
+	int err = dsm_send_init();
+
+	if (err)
+		return err;
+	err = ib_register_client(&client);
+	if (err)
+		dsm_send_exit();
+	return err;
+}
+
+/**
+ * dsm_net_exit() - once, when the module is unloaded; every transport was stopped
+ *
+ * Context: process.
+ */
+void dsm_net_exit(void)
+{
+	ib_unregister_client(&client);
+	dsm_send_exit();
+}
+
+/* Choose time-out and retries so that a silent peer is given the whole bound. */
+static void timing_init(struct dsm_net *net)
+{
+	u64 bound_ns = (u64)net->cfg.peer_timeout_ms * NSEC_PER_MSEC;
+	u64 tries;
+
+	net->ack_timeout = ACK_TIMEOUT_MIN;
+	while (net->ack_timeout < ACK_TIMEOUT_MAX &&
+	       (4096ull << net->ack_timeout) * (RETRIES_MAX + 1) < bound_ns)
+		net->ack_timeout++;
+	tries = DIV_ROUND_UP_ULL(bound_ns, 4096ull << net->ack_timeout);
+	net->retries = clamp_t(u64, tries, 2, RETRIES_MAX + 1) - 1;
+	if (DSM_COMPAT_QP_MUST_SETTLE)
+		net->settle = nsecs_to_jiffies(4096ull << net->ack_timeout) + HZ / 10;
+}
+
+static int device_get(struct dsm_net *net)
+{
+	struct ib_pd *pd;
+
+	strscpy(net->dev_name, dev_name(&net->dev->dev), sizeof(net->dev_name));
+	pd = ib_alloc_pd(net->dev, 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	net->pd_ctl = pd;
+	pd = ib_alloc_pd(net->dev, 0);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	net->pd_data = pd;
+	return 0;
+}
+
+static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct dsm_net_ops *ops,
+				 void *ctx)
+{
+	struct dsm_net *net = kzalloc(sizeof(*net), GFP_KERNEL);
+
+	if (!net)
+		return NULL;
+	net->cfg = *cfg;
+	if (!net->cfg.listen.sin_port)
+		net->cfg.listen.sin_port = htons(DSM_NET_PORT);
+	net->ops = ops;
+	net->ctx = ctx;
+	net->self = cfg->node;
+	net->cluster = cfg->cluster;
+	spin_lock_init(&net->lock);
+	INIT_LIST_HEAD(&net->peers);
+	init_waitqueue_head(&net->idle);
+	timing_init(net);
+	net->wq = alloc_workqueue("dsm_net", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	net->beat_wq = alloc_workqueue("dsm_beat", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	return net;
+}
+
+static void net_free(struct dsm_net *net)
+{
+	dsm_cm_unlisten(net);
+	device_put(net);
+	if (net->beat_wq)
+		destroy_workqueue(net->beat_wq);
+	if (net->wq)
+		destroy_workqueue(net->wq);
+	kfree(net);
+}
+
+/**
+ * dsm_net_start() - listen on an address
+ * @cfg: parameters, copied
+ * @ops: the shell's functions; stay valid until dsm_net_stop() returns
+ * @ctx: handed to them
+ *
+ * Context: process, sleeps.
+ * Return: the transport, or an ERR_PTR: -EINVAL (a node id or a bound out of range), -EADDRNOTAVAIL
+ *         (not an address of this machine, or none in particular), -ENODEV (no RDMA
+ *         device serves it), -EADDRINUSE, -ENOMEM.
+ */
+struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm_net_ops *ops,
+			      void *ctx)
+{
+	struct dsm_net *net;
+	int err;
+
+	if ((cfg->node >= DSM_MAX_NODES && cfg->node != DSM_NO_NODE) ||
+	    cfg->peer_timeout_ms < TIMEOUT_MIN_MS || cfg->peer_timeout_ms > TIMEOUT_MAX_MS)
+		return ERR_PTR(-EINVAL);
+	/* Peers are told this address: it has to be one. */
+	if (cfg->listen.sin_family != AF_INET || cfg->listen.sin_addr.s_addr == htonl(INADDR_ANY))
+		return ERR_PTR(-EADDRNOTAVAIL);
+	net = net_alloc(cfg, ops, ctx);
+	if (!net)
+		return ERR_PTR(-ENOMEM);
+
+	/* Held so that the device cannot be removed before the transport is in the list. */
+	mutex_lock(&nets_mutex);
+	err = net->wq && net->beat_wq ? dsm_cm_listen(net) : -ENOMEM;
+	if (!err)
+		err = device_get(net);
+	if (!err)
+		err = dsm_cm_serve(net);
+	if (err) {
+		net_free(net);
+		net = ERR_PTR(err);
+	} else {
+		list_add_tail(&net->link, &nets);
+		dsm_beat_start(net);
+	}
+	mutex_unlock(&nets_mutex);
+	return net;
+}
+
+/**
+ * dsm_net_stop() - close all peers in good order and free the transport
+ * @net: transport; no other call may be going on or follow, except
+ *       dsm_net_connect(), which ends, and what the shell's functions call
+ *
+ * Context: process, sleeps; a peer that does not answer costs two seconds. Not
+ * from one of the shell's functions.
+ */
+void dsm_net_stop(struct dsm_net *net)
+{
+	mutex_lock(&nets_mutex);
+	list_del(&net->link);
+	close_all(net, -ESHUTDOWN, "this node stops");
+	mutex_unlock(&nets_mutex);
+	dsm_beat_stop(net);
+	net_free(net);
+}
+
+static bool is_over(struct dsm_peer *peer)
+{
+	return READ_ONCE(peer->state) >= DSM_PEER_CLOSING;
+}
+
+/* Result of a wait on a peer's way up: 0 to go on. */
+static int waited(struct dsm_peer *peer, long left)
+{
+	int err = 0;
+
+	if (left < 0)
+		return -EINTR;
+	spin_lock_bh(&peer->lock);
+	if (is_over(peer))
+		err = peer->err;
+	else if (!left)
+		err = -ETIMEDOUT;
+	spin_unlock_bh(&peer->lock);
+	return err;
+}
+
+static long left_until(unsigned long end)
+{
+	unsigned long now = jiffies;
+
+	return time_before(now, end) ? end - now : 0;
+}
+
+static int connect_vc(struct dsm_peer *peer, enum dsm_vc vc, unsigned long end)
+{
+	struct dsm_qp *qp = &peer->qp[vc];
+	long left = left_until(end);
+	int err;
+
+	err = dsm_cm_start(peer, vc, jiffies_to_msecs(left));
+	if (err)
+		return err;
+	left = wait_event_killable_timeout(peer->wait, READ_ONCE(qp->established) || is_over(peer),
+					   left);
+	return waited(peer, left);
+}
+
+/* One attempt; -EAGAIN: the remains of a former connection are in the way. */
+static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, unsigned long end,
+			u16 *node)
+{
+	struct dsm_peer *peer = dsm_peer_new(net, true);
+	int err = 0, vc;
+	long left;
+
+	if (IS_ERR(peer))
+		return PTR_ERR(peer);
+	peer->addr = *addr;
+	spin_lock(&net->lock);
+	peer->self = net->self;
+	peer->cluster = net->cluster;
+	spin_unlock(&net->lock);
+
+	for (vc = DSM_VC_C; !err && vc < DSM_VC_COUNT; vc++)
+		err = connect_vc(peer, vc, end);
+	if (!err) {
+		left = wait_event_killable_timeout(peer->wait,
+						   READ_ONCE(peer->up_done) || is_over(peer),
+						   left_until(end));
+		err = waited(peer, left);
+	}
+	if (err)
+		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, "connecting failed");
+	else
+		*node = peer->node;
+	dsm_peer_put(peer);
+	return err;
+}
+
+/**
+ * dsm_net_connect() - connect to a node and wait until it is up
+ * @net:        transport
+ * @addr:       the node's listening address
+ * @timeout_ms: bound
+ * @node:       its id, if 0 is returned
+ *
+ * An attempt that meets what is left of a former connection is repeated within the bound.
+ *
+ * Context: process, sleeps, killable. Not from one of the shell's functions.
+ * Return: 0; -ETIMEDOUT, -EINTR (killed); -ECONNREFUSED (nobody listens there), -EHOSTUNREACH or
+ *         -ENETUNREACH (no way there), -EPROTONOSUPPORT (other protocol version), -EINVAL (own
+ *         address or not IPv4), -ESTALE (other cluster), -EEXIST (connected already), -EPROTO (answer breaks a
+ *         rule), -ESHUTDOWN (stopping), -ENODEV (device removed), -ENOMEM, or
+ *         what admit returned there.
+ */
+int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	int err;
+
+	if (addr->sin_family != AF_INET ||
+	    (addr->sin_addr.s_addr == net->cfg.listen.sin_addr.s_addr &&
+	     addr->sin_port == net->cfg.listen.sin_port))
+		return -EINVAL;
+	err = dsm_net_hold(net);
+	if (err)
+		return err;
+	for (;;) {
+		err = connect_once(net, addr, end, node);
+		if (err != -EAGAIN)
+			break;
+		err = -ETIMEDOUT;
+		if (!left_until(end))
+			break;
+		err = wait_event_killable_timeout(net->idle, READ_ONCE(net->stopping),
+						  msecs_to_jiffies(RETRY_MS)) < 0 ? -EINTR : 0;
+		if (err)
+			break;
+	}
+	dsm_net_release(net);
+	return err;
+}
+
+/**
+ * dsm_net_disconnect() - close a peer in good order
+ * @net:  transport
+ * @node: peer; nothing happens if there is none
+ *
+ * What was accepted for sending is sent first, if the peer takes it within a second.
+ *
+ * Context: any but interrupts. Returns at once; peer_lost() with -ESHUTDOWN follows.
+ */
+void dsm_net_disconnect(struct dsm_net *net, u16 node)
+{
+	struct dsm_peer *peer = dsm_peer_find(net, node);
+
+	if (!peer)
+		return;
+	dsm_peer_leave(peer, "this node closes");
+	dsm_peer_put(peer);
+}
+
+/**
+ * dsm_net_self() - own node id
+ * @net: transport
+ *
+ * Context: any.
+ * Return: the id, DSM_NO_NODE as long as none was assigned.
+ */
+u16 dsm_net_self(const struct dsm_net *net)
+{
+	return READ_ONCE(net->self);
+}
+
+/**
+ * dsm_net_cluster() - cluster id
+ * @net: transport
+ *
+ * Context: any.
+ * Return: the id, 0 as long as it is not known.
+ */
+u64 dsm_net_cluster(const struct dsm_net *net)
+{
+	return READ_ONCE(net->cluster);
+}
+
+/**
+ * dsm_net_device() - name of the RDMA device
+ * @net: transport
+ *
+ * Context: any.
+ * Return: the name, also after the device was removed.
+ */
+const char *dsm_net_device(const struct dsm_net *net)
+{
+	return net->dev_name;
+}
+
+/**
+ * dsm_net_peer_stats() - counters of one peer
+ * @net:  transport
+ * @node: peer
+ * @out:  filled completely
+ *
+ * Context: any but interrupts.
+ * Return: 0, or -ENOENT if there is no such peer.
+ */
+int dsm_net_peer_stats(struct dsm_net *net, u16 node, struct dsm_net_peer_stats *out)
+{
+	struct dsm_peer *peer = dsm_peer_find(net, node);
+	int i;
+
+	if (!peer)
+		return -ENOENT;
+	spin_lock_bh(&peer->lock);
+	*out = peer->stats;
+	for (i = 0; i < DSM_CLASS_CTL; i++)
+		out->credits[i] = (u16)(peer->credit[i].limit - peer->credit[i].sent);
+	out->silent_ms = jiffies_to_msecs(jiffies - READ_ONCE(peer->last_rx));
+	spin_unlock_bh(&peer->lock);
+	dsm_peer_put(peer);
+	return 0;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Private to kmod/net: the structures behind transport.h and what its files
+ * call of each other. Nothing outside this directory includes it.
+ *
+ * Lock order, outermost first:
+ *   nets_mutex (net.c)            list of transports; device removal and start/stop
+ *   handler mutex of a cm_id      rdma_cm calls cm.c with it held
+ *   dsm_peer.setup                building queue pairs against tearing them down
+ *   dsm_net.lock                  peer list, slots, own identity
+ *   dsm_peer.lock (BH)            credits, queues, posting, peer state
+ * The first three may sleep; none is held across a wait for the network or a
+ * call of dsm_net_ops.
+ */
+#ifndef DSM_NET_NET_H
+#define DSM_NET_NET_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "transport.h"
+#include "../core/wire.h"
+
+/*
+ * Receive slots a node gives each peer, per class; one credit is one slot. 48
+ * requests keep one node's fetches and a diff train in flight, forwards are
+ * rarer, and 64 replies match what 48 + 16 requests can ask for. 128 slots of
+ * 8 KiB are 1 MiB per peer.
+ */
+#define DSM_SLOTS_REQ 48
+#define DSM_SLOTS_FWD 16
+#define DSM_SLOTS_RSP 64
+
+/* C carries one beat per eighth of the bound and one farewell. */
+#define DSM_SLOTS_CTL 16
+#define DSM_CTL_BYTES 512
+
+/* Beats that may be unanswered: two slots stay free for the farewell. */
+#define DSM_BEATS_UNACKED (DSM_SLOTS_CTL - 2)
+
+/*
+ * Send queue depth: a credit may come back before the completion of the send
+ * that used it is seen, so twice the credits of the queue pair.
+ */
+#define DSM_SQ_DEPTH (2 * (DSM_SLOTS_REQ + DSM_SLOTS_FWD))
+#define DSM_SQ_DEPTH_CTL DSM_SLOTS_CTL
+
+/* Beats per bound on a peer's silence. */
+#define DSM_BEATS_PER_TIMEOUT 8
+
+/**
+ * enum dsm_vc - the three connections of a pair of nodes
+ * @DSM_VC_C: class CTL; comes first, carries who is who
+ * @DSM_VC_Q: classes REQ and FWD
+ * @DSM_VC_P: class RSP
+ * @DSM_VC_COUNT: number of connections
+ */
+enum dsm_vc { DSM_VC_C, DSM_VC_Q, DSM_VC_P, DSM_VC_COUNT };
+
+/**
+ * enum dsm_peer_state - life of a peer; only ever moves down the list
+ * @DSM_PEER_SETUP: connections are being made
+ * @DSM_PEER_UP: all three stand; messages may be posted
+ * @DSM_PEER_CLOSING: first cause of loss recorded, close_work runs or will
+ * @DSM_PEER_GONE: drained, told to the shell, out of its slot
+ */
+enum dsm_peer_state { DSM_PEER_SETUP, DSM_PEER_UP, DSM_PEER_CLOSING, DSM_PEER_GONE };
+
+/**
+ * enum dsm_why - how much a cause of loss explains; a later one that explains more replaces it
+ * @DSM_WHY_FLUSH: a queue pair went into error, the cause was not seen yet
+ * @DSM_WHY_DISCONNECT: the connection manager says that it was closed
+ * @DSM_WHY_CAUSE: found or decided here, or announced by the peer
+ */
+enum dsm_why { DSM_WHY_FLUSH, DSM_WHY_DISCONNECT, DSM_WHY_CAUSE };
+
+/**
+ * struct dsm_net_tx - a message with what its send needs
+ * @msg:   what the shell sees
+ * @cqe:   completion entry; the device owns the message from post to completion
+ * @qp:    queue pair it was posted on
+ * @dma:   mapped addresses of data and page
+ * @sge:   the same for the work request
+ * @keep:  belongs to the peer and is used again: not freed at completion
+ * @busy:  @keep only: posted and not completed; peer lock
+ */
+struct dsm_net_tx {
+	struct dsm_msgbuf msg;
+	struct ib_cqe cqe;
+	struct dsm_qp *qp;
+	struct ib_sge sge[2];
+	bool keep;
+	bool busy;
+};
+
+/**
+ * struct dsm_rx - a receive slot
+ * @cqe:  completion entry
+ * @qp:   queue pair it is posted on
+ * @buf:  slot bytes
+ * @dma:  mapped address of @buf
+ * @len:  bytes received; valid while parked
+ * @park: in dsm_qp.parked while the shell has not been told of the peer
+ */
+struct dsm_rx {
+	struct ib_cqe cqe;
+	struct dsm_qp *qp;
+	u8 *buf;
+	u64 dma;
+	u32 len;
+	struct list_head park;
+};
+
+/**
+ * struct dsm_qp - one of a peer's three connections
+ * @peer:    owner
+ * @vc:      which one
+ * @id:      connection id; its queue pair is @id->qp. Set under dsm_peer.setup, destroyed by the
+ *           peer's free work
+ * @rx_cq:   completions of receives; its worker runs the handlers, one after the other
+ * @rx:      receive slots
+ * @slots:   their number
+ * @slot_bytes: and size
+ * @sq_used: work requests posted and not completed; peer lock
+ * @sq_room: most of them
+ * @tx_seq:  sequence number of the last message posted; peer lock
+ * @rx_seq:  of the last one received; receive path only
+ * @established: rdma_cm said so; peer lock
+ * @rx_open: handlers may run; until then messages are parked; peer lock
+ * @parked:  messages that came first; peer lock
+ */
+struct dsm_qp {
+	struct dsm_peer *peer;
+	enum dsm_vc vc;
+	struct rdma_cm_id *id;
+	struct ib_cq *rx_cq;
+	struct dsm_rx *rx;
+	u32 slots;
+	u32 slot_bytes;
+	u32 sq_used;
+	u32 sq_room;
+	u32 tx_seq;
+	u32 rx_seq;
+	bool established;
+	bool rx_open;
+	struct list_head parked;
+};
+
+/**
+ * struct dsm_credit - flow control of one class with one peer; 16-bit counts, wrapping
+ * @limit:      messages the peer allows us in all
+ * @sent:       messages sent
+ * @granted:    messages we allow the peer in all: slots posted for this class
+ * @advertised: the part of @granted that a posted header carried
+ * @received:   messages received
+ * @slots:      window
+ *
+ * Guarded by the peer's lock. @limit - @sent and @advertised - @received are within 0 and @slots.
+ */
+struct dsm_credit {
+	u16 limit;
+	u16 sent;
+	u16 granted;
+	u16 advertised;
+	u16 received;
+	u16 slots;
+};
+
+/* Messages of one class that wait for credit or room, oldest first. */
+struct dsm_backlog {
+	struct dsm_msgbuf *head;
+	struct dsm_msgbuf **tail;
+};
+
+/**
+ * struct dsm_peer - another node
+ * @net:       transport
+ * @link:      in dsm_net.peers from creation until its free work
+ * @rcu:       frees it
+ * @ref:       one for @link, one per caller that looked it up
+ * @active:    we connected to it
+ * @node:      its id; DSM_NO_NODE until known, then fixed
+ * @self:      our id towards it, likewise
+ * @cluster:   cluster id it told (active) or was told
+ * @session:   number that ties Q and P to C
+ * @addr:      its listening address
+ * @hello:     what it said when it connected (passive)
+ * @setup:     held while a queue pair is made; see lock order
+ * @lock:      guards what follows down to @stats
+ * @state:     changed by state_set() only
+ * @why, @err, @reason: cause of loss, from DSM_PEER_CLOSING on
+ * @announced: peer_up was or is being called: peer_lost must follow
+ * @up_done:   peer_up has returned and parked messages were handled
+ * @leaving:   we close in good order: what was accepted is still sent, handlers run no more
+ * @bye:       the peer closes in good order: what it sent before is still handled
+ * @credit:    per class
+ * @backlog:   per class
+ * @credit_tx: CREDIT messages of Q and P, @beat_tx, @bye_tx: kept so that nothing allocates to make progress
+ * @beats_acked: messages on C that the peer says it received
+ * @stats:     counters
+ * @last_rx:   jiffies of the last message on any connection; plain stores, read by the watchdog
+ * @deadline:  jiffies by which a passive set-up must be done
+ * @reason_text: space for a reason with a number in it
+ * @tx_cq:     completions of sends of all three
+ * @qp:        the three
+ * @wait:      woken at each step of set-up and when sends complete
+ * @admit_work, @up_work, @close_work, @free_work: steps of its life, in that order
+ * @idle_work: returns credits that no message carried
+ */
+struct dsm_peer {
+	struct dsm_net *net;
+	struct list_head link;
+	struct rcu_head rcu;
+	refcount_t ref;
+	bool active;
+	u16 node;
+	u16 self;
+	u64 cluster;
+	u32 session;
+	struct sockaddr_in addr;
+	struct dsm_net_hello hello;
+	struct mutex setup;
+
+	spinlock_t lock;
+	enum dsm_peer_state state;
+	enum dsm_why why;
+	int err;
+	const char *reason;
+	bool announced;
+	bool up_done;
+	bool leaving;
+	bool bye;
+	struct dsm_credit credit[DSM_CLASS_CTL];
+	struct dsm_backlog backlog[DSM_CLASS_CTL];
+	struct dsm_net_tx *credit_tx[DSM_VC_COUNT];
+	struct dsm_net_tx *beat_tx;
+	struct dsm_net_tx *bye_tx;
+	u32 beats_acked;
+	struct dsm_net_peer_stats stats;
+
+	unsigned long last_rx;
+	unsigned long deadline;
+	char reason_text[48];
+	struct ib_cq *tx_cq;
+	struct dsm_qp qp[DSM_VC_COUNT];
+	wait_queue_head_t wait;
+	struct work_struct admit_work;
+	struct work_struct up_work;
+	struct work_struct close_work;
+	struct delayed_work free_work;
+	struct delayed_work idle_work;
+};
+
+/**
+ * struct dsm_net - one transport
+ * @cfg:       parameters; port filled in
+ * @ops, @ctx: the shell
+ * @link:      in the list of transports; nets_mutex
+ * @dev, @pd_ctl, @pd_data: device and protection domains; C gets one that
+ *             will never hold a registration. NULL once the device was removed
+ * @dev_name:  for status; outlives the device
+ * @listen:    listening id
+ * @ack_timeout, @retries: how often and how long a queue pair tries, sized to the bound
+ * @settle:    jiffies between drain and destruction of a queue pair
+ * @lock:      guards what follows
+ * @stopping:  no new peers: what connect answers, 0 if not stopping
+ * @self, @cluster: own identity, once known
+ * @slot:      peers that have an id, by it; read under RCU
+ * @peers:     all of them
+ * @users:     peers not freed and callers inside dsm_net_connect()
+ * @idle:      woken when @users drops and when a slot becomes free
+ * @wq:        set-up and teardown
+ * @beat_wq:   heartbeats and idle credits: must run when memory is short
+ * @beat_work: watchdog
+ * @beat_due:  when it was to run, @beat_next: next beat, @judge_after: nobody is declared silent before; watchdog only
+ */
+struct dsm_net {
+	struct dsm_net_config cfg;
+	const struct dsm_net_ops *ops;
+	void *ctx;
+	struct list_head link;
+	struct ib_device *dev;
+	struct ib_pd *pd_ctl;
+	struct ib_pd *pd_data;
+	char dev_name[IB_DEVICE_NAME_MAX];
+	struct rdma_cm_id *listen;
+	u8 ack_timeout;
+	u8 retries;
+	unsigned long settle;
+
+	spinlock_t lock;
+	int stopping;
+	u16 self;
+	u64 cluster;
+	struct dsm_peer __rcu *slot[DSM_MAX_NODES];
+	struct list_head peers;
+	u32 users;
+
+	wait_queue_head_t idle;
+	struct workqueue_struct *wq;
+	struct workqueue_struct *beat_wq;
+	struct delayed_work beat_work;
+	unsigned long beat_due;
+	unsigned long beat_next;
+	unsigned long judge_after;
+};
+
+/* net.c */
+int dsm_net_hold(struct dsm_net *net);
+void dsm_net_release(struct dsm_net *net);
+
+/* peer.c */
+struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active);
+void dsm_peer_get(struct dsm_peer *peer);
+void dsm_peer_put(struct dsm_peer *peer);
+struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node);
+int dsm_peer_claim(struct dsm_peer *peer, u16 node);
+void dsm_peer_established(struct dsm_qp *qp);
+void dsm_peer_leave(struct dsm_peer *peer, const char *reason);
+void dsm_peer_fail(struct dsm_peer *peer, enum dsm_why why, int err, const char *reason);
+void dsm_peer_fail_locked(struct dsm_peer *peer, enum dsm_why why, int err, const char *reason);
+
+/* cm.c */
+int dsm_cm_listen(struct dsm_net *net);
+int dsm_cm_serve(struct dsm_net *net);
+void dsm_cm_unlisten(struct dsm_net *net);
+int dsm_cm_start(struct dsm_peer *peer, enum dsm_vc vc, u32 timeout_ms);
+void dsm_cm_admit(struct work_struct *work);
+
+/* qp.c */
+int dsm_qp_create(struct dsm_qp *qp);
+void dsm_qp_destroy(struct dsm_qp *qp);
+int dsm_qp_post_recv(struct dsm_qp *qp, struct dsm_rx *rx);
+void dsm_qp_error(struct dsm_qp *qp, enum ib_wc_status status);
+
+/* send.c */
+int dsm_send_init(void);
+void dsm_send_exit(void);
+struct dsm_net_tx *dsm_send_tx_keep(u8 type);
+void dsm_send_tx_free(struct dsm_net_tx *tx);
+void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid);
+void dsm_send_push(struct dsm_peer *peer, bool idle);
+bool dsm_send_is_idle(struct dsm_peer *peer);
+void dsm_send_purge(struct dsm_peer *peer);
+
+/* recv.c */
+int dsm_recv_class(u8 type);
+void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+void dsm_recv_open(struct dsm_qp *qp);
+
+/* credit.c */
+void dsm_credit_init(struct dsm_peer *peer);
+bool dsm_credit_may_send(const struct dsm_peer *peer, enum dsm_class class);
+bool dsm_credit_return_due(const struct dsm_peer *peer, enum dsm_vc vc, bool idle);
+u64 dsm_credit_word(struct dsm_peer *peer, enum dsm_vc vc);
+bool dsm_credit_take(struct dsm_peer *peer, enum dsm_vc vc, u64 word);
+bool dsm_credit_receive(struct dsm_peer *peer, enum dsm_class class);
+void dsm_credit_repost(struct dsm_peer *peer, enum dsm_class class);
+void dsm_credit_idle(struct work_struct *work);
+
+/* beat.c */
+void dsm_beat_start(struct dsm_net *net);
+void dsm_beat_stop(struct dsm_net *net);
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Queue pairs: makes one with its completion queue and receive slots, and takes
+ * it apart. Never connects, and never looks at what is received.
+ */
+#include <linux/slab.h>
+
+#include "net.h"
+
+/*
+ * Where completions are handled, for all queues. Handlers take mutexes and
+ * allocate, so a work queue; a later transport may serve P's from a softirq.
+ */
+static const enum ib_poll_context poll_context[DSM_VC_COUNT] = {
+	[DSM_VC_C] = IB_POLL_WORKQUEUE,
+	[DSM_VC_Q] = IB_POLL_WORKQUEUE,
+	[DSM_VC_P] = IB_POLL_WORKQUEUE,
+};
+static const enum ib_poll_context tx_poll_context = IB_POLL_WORKQUEUE;
+
+/* ib_drain_qp() needs one entry of its own in each queue. */
+#define DRAIN_SPARE 1
+
+/*
+ * May be called with interrupts off. A message that overtook the connection
+ * manager's last packet says that the connection stands; an event that ends the
+ * queue pair shows in its completions.
+ */
+static void qp_event(struct ib_event *event, void *context)
+{
+	struct dsm_qp *qp = context;
+
+	if (event->event == IB_EVENT_COMM_EST)
+		rdma_notify(qp->id, IB_EVENT_COMM_EST);
+}
+
+/**
+ * dsm_qp_post_recv() - hand a slot to the device
+ * @qp: queue pair
+ * @rx: slot, not with the device
+ *
+ * Context: any.
+ * Return: 0, or what ib_post_recv() says.
+ */
+int dsm_qp_post_recv(struct dsm_qp *qp, struct dsm_rx *rx)
+{
+	struct dsm_net *net = qp->peer->net;
+	struct ib_sge sge = {
+		.addr = rx->dma,
+		.length = qp->slot_bytes,
+		.lkey = (qp->vc == DSM_VC_C ? net->pd_ctl : net->pd_data)->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .wr_cqe = &rx->cqe, .sg_list = &sge, .num_sge = 1 };
+
+	ib_dma_sync_single_for_device(net->dev, rx->dma, qp->slot_bytes, DMA_FROM_DEVICE);
+	return ib_post_recv(qp->id->qp, &wr, NULL);
+}
+
+static void slots_free(struct dsm_qp *qp)
+{
+	struct ib_device *dev = qp->peer->net->dev;
+	u32 i;
+
+	for (i = 0; qp->rx && i < qp->slots; i++) {
+		struct dsm_rx *rx = &qp->rx[i];
+
+		if (!rx->buf)
+			break;
+		ib_dma_unmap_single(dev, rx->dma, qp->slot_bytes, DMA_FROM_DEVICE);
+		kfree(rx->buf);
+	}
+	kvfree(qp->rx);
+	qp->rx = NULL;
+}
+
+static int slots_alloc(struct dsm_qp *qp)
+{
+	struct ib_device *dev = qp->peer->net->dev;
+	u32 i;
+
+	qp->rx = kvcalloc(qp->slots, sizeof(*qp->rx), GFP_KERNEL);
+	if (!qp->rx)
+		return -ENOMEM;
+	for (i = 0; i < qp->slots; i++) {
+		struct dsm_rx *rx = &qp->rx[i];
+		u8 *buf = kmalloc(qp->slot_bytes, GFP_KERNEL);
+
+		if (!buf)
+			return -ENOMEM;
+		rx->dma = ib_dma_map_single(dev, buf, qp->slot_bytes, DMA_FROM_DEVICE);
+		if (ib_dma_mapping_error(dev, rx->dma)) {
+			kfree(buf);
+			return -ENOMEM;
+		}
+		rx->buf = buf;
+		rx->qp = qp;
+		rx->cqe.done = dsm_recv_done;
+	}
+	return 0;
+}
+
+static int slots_post(struct dsm_qp *qp)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; !err && i < qp->slots; i++)
+		err = dsm_qp_post_recv(qp, &qp->rx[i]);
+	return err;
+}
+
+static int tx_cq_create(struct dsm_peer *peer)
+{
+	int cqes = 2 * DSM_SQ_DEPTH + DSM_SQ_DEPTH_CTL + DSM_VC_COUNT * DRAIN_SPARE;
+	struct ib_cq *cq;
+
+	if (peer->tx_cq)
+		return 0;
+	cq = ib_alloc_cq_any(peer->net->dev, peer, cqes, tx_poll_context);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	peer->tx_cq = cq;
+	return 0;
+}
+
+/**
+ * dsm_qp_create() - make the queue pair of a connection and post its slots
+ * @qp: connection whose @id has a device
+ *
+ * Context: process, sleeps; peer's setup mutex held. What was made when a step
+ * fails is taken apart by dsm_qp_destroy().
+ * Return: 0, -ENODEV if the id sits on another device than the transport, -ENOMEM, or what the device says.
+ */
+int dsm_qp_create(struct dsm_qp *qp)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_net *net = peer->net;
+	struct ib_qp_init_attr attr = {
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.event_handler = qp_event,
+		.qp_context = qp,
+	};
+	int err;
+
+	lockdep_assert_held(&peer->setup);
+	if (qp->id->device != net->dev)
+		return -ENODEV;
+	err = tx_cq_create(peer);
+	if (err)
+		return err;
+	qp->rx_cq = ib_alloc_cq_any(net->dev, qp, qp->slots + DRAIN_SPARE, poll_context[qp->vc]);
+	if (IS_ERR(qp->rx_cq)) {
+		err = PTR_ERR(qp->rx_cq);
+		qp->rx_cq = NULL;
+		return err;
+	}
+	attr.send_cq = peer->tx_cq;
+	attr.recv_cq = qp->rx_cq;
+	attr.cap.max_send_wr = qp->sq_room + DRAIN_SPARE;
+	attr.cap.max_recv_wr = qp->slots + DRAIN_SPARE;
+	attr.cap.max_send_sge = 2;
+	attr.cap.max_recv_sge = 1;
+	err = slots_alloc(qp);
+	if (err)
+		return err;
+	err = rdma_create_qp(qp->id, qp->vc == DSM_VC_C ? net->pd_ctl : net->pd_data, &attr);
+	if (err)
+		return err;
+	return slots_post(qp);
+}
+
+/**
+ * dsm_qp_destroy() - free a drained queue pair, its id and its slots
+ * @qp: connection; what was never made is skipped
+ *
+ * Context: process, sleeps; not from a handler of the id.
+ */
+void dsm_qp_destroy(struct dsm_qp *qp)
+{
+	if (qp->id) {
+		if (qp->id->qp)
+			rdma_destroy_qp(qp->id);
+		rdma_destroy_id(qp->id);
+		qp->id = NULL;
+	}
+	if (qp->rx_cq)
+		ib_free_cq(qp->rx_cq);
+	qp->rx_cq = NULL;
+	slots_free(qp);
+}
+
+/**
+ * dsm_qp_error() - a completion with an error: the peer is lost
+ * @qp:     queue pair
+ * @status: anything but success
+ *
+ * A flushed request says only that the queue pair is in error; if its cause is
+ * still to come in another completion, that one replaces it.
+ *
+ * Context: any.
+ */
+void dsm_qp_error(struct dsm_qp *qp, enum ib_wc_status status)
+{
+	struct dsm_peer *peer = qp->peer;
+
+	spin_lock_bh(&peer->lock);
+	switch (status) {
+	case IB_WC_WR_FLUSH_ERR:
+		/* Before that, rdma_cm knows why and says so. */
+		if (qp->established)
+			dsm_peer_fail_locked(peer, DSM_WHY_FLUSH, -ECONNRESET,
+					     "connection failed");
+		break;
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+	case IB_WC_RESP_TIMEOUT_ERR:
+		peer->stats.wc_errors++;
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN,
+				     "messages are not acknowledged");
+		break;
+	default:
+		peer->stats.wc_errors++;
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, ib_wc_status_msg(status));
+	}
+	spin_unlock_bh(&peer->lock);
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Receiving: checks every header, handles beats, credits and farewells, and
+ * hands everything else to the shell. Believes nothing a peer sends, and posts
+ * a slot again only when its message was handled.
+ *
+ * The completion queue's worker runs recv_done(), so the messages of one queue
+ * pair are handled one after the other. Messages that arrive before the shell
+ * was told of the peer are parked in their slots; dsm_recv_open() handles them
+ * first, in order.
+ */
+#include "net.h"
+
+/*
+ * Class of each message type plus one, 0: no such type. JOIN_DONE is
+ * reserved and may not be sent; CREDIT is of the class of its connection.
+ */
+#define IS(class) (DSM_CLASS_##class + 1)
+static const u8 type_class[DSM_MSG_TYPE_END] = {
+	[DSM_MSG_FETCH] = IS(REQ),
+	[DSM_MSG_PAGE] = IS(RSP),
+	[DSM_MSG_DIFF] = IS(REQ),
+	[DSM_MSG_DIFF_ACK] = IS(RSP),
+	[DSM_MSG_INTERVALS] = IS(RSP),
+	[DSM_MSG_LOCK_REQ] = IS(REQ),
+	[DSM_MSG_LOCK_PASS] = IS(FWD),
+	[DSM_MSG_LOCK_GRANT] = IS(RSP),
+	[DSM_MSG_LOCK_RETURN] = IS(REQ),
+	[DSM_MSG_BAR_ARRIVE] = IS(REQ),
+	[DSM_MSG_BAR_DEPART] = IS(RSP),
+	[DSM_MSG_FLAG_OP] = IS(REQ),
+	[DSM_MSG_FLAG_REPLY] = IS(RSP),
+	[DSM_MSG_HEARTBEAT] = IS(CTL),
+	[DSM_MSG_BYE] = IS(CTL),
+	[DSM_MSG_CONTROL] = IS(REQ),
+	[DSM_MSG_CONTROL_REPLY] = IS(RSP),
+	[DSM_MSG_INTERVAL_PULL] = IS(REQ),
+	[DSM_MSG_LOCK_TRY] = IS(REQ),
+	[DSM_MSG_LOCK_TRY_PASS] = IS(FWD),
+	[DSM_MSG_LOCK_TRY_DONE] = IS(RSP),
+	[DSM_MSG_LOCK_REFUSED] = IS(RSP),
+	[DSM_MSG_LOCK_RETURN_ACK] = IS(RSP),
+	[DSM_MSG_LOCK_PROBE] = IS(REQ),
+	[DSM_MSG_LOCK_STATE] = IS(RSP),
+	[DSM_MSG_BAR_ABORT] = IS(REQ),
+	[DSM_MSG_SYNC_PUSH] = IS(REQ),
+	[DSM_MSG_SYNC_PULL] = IS(REQ),
+	[DSM_MSG_SYNC_REPLY] = IS(RSP),
+};
+
+/**
+ * dsm_recv_class() - class of a message type
+ * @type: from a header, not checked
+ *
+ * Context: any.
+ * Return: enum dsm_class, or -1 for an unknown type and for CREDIT, which has
+ *         the class of its connection.
+ */
+int dsm_recv_class(u8 type)
+{
+	return type < DSM_MSG_TYPE_END ? type_class[type] - 1 : -1;
+}
+
+/* Connection that carries a class. */
+static enum dsm_vc class_vc(enum dsm_class class)
+{
+	if (class == DSM_CLASS_CTL)
+		return DSM_VC_C;
+	return class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q;
+}
+
+static int type_class_on(u8 type, enum dsm_vc vc)
+{
+	int class = dsm_recv_class(type);
+
+	if (type == DSM_MSG_CREDIT && vc != DSM_VC_C)
+		return vc == DSM_VC_Q ? DSM_CLASS_REQ : DSM_CLASS_RSP;
+	return class >= 0 && class_vc(class) == vc ? class : -1;
+}
+
+/**
+ * struct header - a received header in host order, as far as net reads it
+ * @type:   message type
+ * @class:  its class, -1: not allowed on this connection
+ * @len:    length it claims
+ * @epoch:  membership epoch
+ * @src:    sender it claims
+ * @xid:    beats: messages on C that the peer has received
+ * @seq:    number on this queue pair
+ * @credit: credit word
+ */
+struct header {
+	u8 type;
+	int class;
+	u32 len;
+	u32 epoch;
+	u32 src;
+	u32 xid;
+	u32 seq;
+	u64 credit;
+};
+
+static void read_header(const struct dsm_rx *rx, struct header *h)
+{
+	struct dsm_wire_hdr hdr;
+
+	memcpy(&hdr, rx->buf, sizeof(hdr));
+	h->type = hdr.type;
+	h->class = type_class_on(hdr.type, rx->qp->vc);
+	h->len = le16_to_cpu(hdr.len);
+	h->epoch = le32_to_cpu(hdr.epoch);
+	h->src = le32_to_cpu(hdr.src);
+	h->xid = le32_to_cpu(hdr.xid);
+	h->seq = le32_to_cpu(hdr.seq);
+	h->credit = le64_to_cpu(hdr.credit);
+}
+
+/* Messages that net handles itself have no body. */
+static bool is_ours(const struct header *h)
+{
+	return h->class == DSM_CLASS_CTL || h->type == DSM_MSG_CREDIT;
+}
+
+/* Which rule a header breaks; NULL if none. */
+static const char *check_header(const struct dsm_rx *rx, const struct header *h)
+{
+	const struct dsm_qp *qp = rx->qp;
+
+	if (h->len != rx->len)
+		return "malformed message: length";
+	if (h->class < 0)
+		return "malformed message: type";
+	if (h->src != qp->peer->node)
+		return "malformed message: sender";
+	if (h->seq != qp->rx_seq + 1)
+		return "malformed message: sequence";
+	if (h->epoch)
+		return "malformed message: epoch";
+	if (is_ours(h) && h->len != DSM_HDR_BYTES)
+		return "malformed message: body where none belongs";
+	return NULL;
+}
+
+/* Count a checked message and apply what its header tells. NULL, or the rule it breaks. */
+static const char *account(struct dsm_qp *qp, const struct header *h)
+{
+	struct dsm_peer *peer = qp->peer;
+
+	lockdep_assert_held(&peer->lock);
+	qp->rx_seq = h->seq;
+	peer->stats.rx_msgs[h->class]++;
+	peer->stats.rx_bytes += h->len;
+	if (h->class == DSM_CLASS_CTL) {
+		if (h->type != DSM_MSG_HEARTBEAT)
+			return NULL;
+		if (h->xid - peer->beats_acked > qp->tx_seq - peer->beats_acked)
+			return "malformed message: beats acknowledged";
+		peer->beats_acked = h->xid;
+		return NULL;
+	}
+	if (!dsm_credit_receive(peer, h->class))
+		return "malformed message: sent without credit";
+	if (!dsm_credit_take(peer, qp->vc, h->credit))
+		return "malformed message: credits";
+	dsm_send_push(peer, false);
+	return NULL;
+}
+
+static void drop_peer(struct dsm_rx *rx, const struct header *h, const char *rule)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+
+	spin_lock_bh(&peer->lock);
+	peer->stats.invalid_msgs++;
+	spin_unlock_bh(&peer->lock);
+	pr_warn_ratelimited("dsm: node %u: %s (type %u, %u bytes): connection dropped\n",
+			    peer->node, rule, h->type, rx->len);
+	dsm_peer_fail(peer, DSM_WHY_CAUSE, -EPROTO, rule);
+}
+
+/* Post a slot again and let the peer know, by and by. */
+static void repost(struct dsm_rx *rx, enum dsm_class class)
+{
+	struct dsm_qp *qp = rx->qp;
+	struct dsm_peer *peer = qp->peer;
+	int err = dsm_qp_post_recv(qp, rx);
+
+	spin_lock_bh(&peer->lock);
+	if (err) {
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a receive");
+	} else if (class != DSM_CLASS_CTL) {
+		dsm_credit_repost(peer, class);
+		dsm_send_push(peer, false);
+	}
+	spin_unlock_bh(&peer->lock);
+}
+
+/* One message, in order. */
+static void handle(struct dsm_rx *rx)
+{
+	struct dsm_qp *qp = rx->qp;
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_net *net = peer->net;
+	const char *rule;
+	struct header h;
+	bool deliver;
+
+	read_header(rx, &h);
+	rule = check_header(rx, &h);
+	if (rule) {
+		drop_peer(rx, &h, rule);
+		return;
+	}
+	spin_lock_bh(&peer->lock);
+	rule = account(qp, &h);
+	deliver = peer->state == DSM_PEER_UP || peer->bye;
+	if (h.type == DSM_MSG_BYE) {
+		peer->bye = true;
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ESHUTDOWN, "closed by the peer");
+	}
+	spin_unlock_bh(&peer->lock);
+	if (!rule && deliver && !is_ours(&h) &&
+	    net->ops->recv(net->ctx, peer->node, h.class, rx->buf, rx->len))
+		rule = "malformed message: body";
+	if (rule)
+		drop_peer(rx, &h, rule);
+	else
+		repost(rx, h.class);
+}
+
+/* Keep a message until the shell knows the peer. False: it is time to handle it. */
+static bool park(struct dsm_rx *rx)
+{
+	struct dsm_qp *qp = rx->qp;
+	struct dsm_peer *peer = qp->peer;
+	bool parked = false;
+
+	spin_lock_bh(&peer->lock);
+	if (!qp->rx_open) {
+		list_add_tail(&rx->park, &qp->parked);
+		parked = true;
+	}
+	spin_unlock_bh(&peer->lock);
+	return parked;
+}
+
+/* After a local decision to drop the peer nothing more of it is read. */
+static bool is_deaf(struct dsm_peer *peer)
+{
+	bool deaf;
+
+	spin_lock_bh(&peer->lock);
+	deaf = peer->state >= DSM_PEER_CLOSING && !peer->bye && !peer->leaving &&
+	       peer->why == DSM_WHY_CAUSE;
+	spin_unlock_bh(&peer->lock);
+	return deaf;
+}
+
+/**
+ * dsm_recv_done() - completion of a receive
+ * @cq: completion queue of one queue pair
+ * @wc: completion
+ *
+ * Context: the completion queue's worker; may sleep.
+ */
+void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dsm_rx *rx = container_of(wc->wr_cqe, struct dsm_rx, cqe);
+	struct dsm_qp *qp = rx->qp;
+	struct dsm_peer *peer = qp->peer;
+	struct header none = {};
+
+	ib_dma_sync_single_for_cpu(peer->net->dev, rx->dma, qp->slot_bytes, DMA_FROM_DEVICE);
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		dsm_qp_error(qp, wc->status);
+		return;
+	}
+	WRITE_ONCE(peer->last_rx, jiffies);
+	rx->len = wc->byte_len;
+	if (is_deaf(peer))
+		return;
+	if (wc->opcode != IB_WC_RECV || rx->len < DSM_HDR_BYTES || rx->len > qp->slot_bytes) {
+		drop_peer(rx, &none, "malformed message: too short or no message");
+		return;
+	}
+	if (!park(rx))
+		handle(rx);
+}
+
+/**
+ * dsm_recv_open() - handle the parked messages, then let the worker handle the rest
+ * @qp: queue pair of a peer that the shell knows
+ *
+ * Context: the peer's up work; sleeps as handlers do. New messages are parked behind
+ * the others until none is left, so their order holds.
+ */
+void dsm_recv_open(struct dsm_qp *qp)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_rx *rx;
+
+	for (;;) {
+		spin_lock_bh(&peer->lock);
+		rx = list_first_entry_or_null(&qp->parked, struct dsm_rx, park);
+		if (rx)
+			list_del(&rx->park);
+		else
+			qp->rx_open = true;
+		spin_unlock_bh(&peer->lock);
+		if (!rx)
+			return;
+		if (!is_deaf(peer))
+			handle(rx);
+	}
+}
