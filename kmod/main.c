@@ -11,7 +11,10 @@
 #include "net/transport.h"
 #include "node.h"
 
-/* Below the least, a busy guest is taken for a dead one; above the most, retries of the queue pairs cannot follow. */
+/*
+ * Below the least, a busy guest is taken for a dead one; above the most, retries of the queue
+ * pairs cannot follow.
+ */
 #define PEER_TIMEOUT_MIN_MS 500
 #define PEER_TIMEOUT_MAX_MS 600000
 
@@ -51,7 +54,8 @@ unsigned long dsm_param_heap_bytes;
 
 static int check_sizes(void)
 {
-	if (!default_mib || default_mib > REGION_MAX_MIB || !heap_mib || heap_mib > REGION_MAX_MIB) {
+	if (!default_mib || default_mib > REGION_MAX_MIB ||
+	    !heap_mib || heap_mib > REGION_MAX_MIB) {
 		pr_err("dsm: default_mib and heap_mib must be 1 to %llu\n", REGION_MAX_MIB);
 		return -EINVAL;
 	}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (C) 2026 The dsm authors
 /*
- * chardev.c: file operations of /dev/dsm and /dev/dsm-NAME: open is acquire, close and fsync are release.
+ * chardev.c: file operations of /dev/dsm and /dev/dsm-NAME: open is acquire, close and fsync
+ * are release.
  *
- * A file of a region is attached to it by open. /dev/dsm can be opened before this node has joined, and
- * dsmctl opens it without wanting the memory, so it is attached to the default region by the first call that
- * needs it. Never decides about coherence, never touches a page: that is asked of the shell and of mm.
+ * A file of a region is attached to it by open. /dev/dsm can be opened before this node has
+ * joined, and dsmctl opens it without wanting the memory, so it is attached to the default
+ * region by the first call that needs it. Never decides about coherence, never touches a page:
+ * that is asked of the shell and of mm.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -20,9 +22,9 @@
 
 static atomic64_t last_file_id;
 
-/* Has its region, or NULL. Pairs with the release in publish(). */
 static struct dsm_region *attached(const struct dsm_file *f)
 {
+	/* Pairs with the release in publish(): whoever sees the region sees f_mapping set. */
 	return smp_load_acquire(&f->region);
 }
 
@@ -47,7 +49,10 @@ static void detach(struct dsm_region *r)
 	dsm_node_region_put(r);
 }
 
-/* Attach to an opened region, whose reference and open count go to the file, unless another thread was faster. */
+/*
+ * Attach to an opened region, whose reference and open count go to the file, unless another
+ * thread was faster.
+ */
 static int publish(struct file *file, struct dsm_region *r)
 {
 	struct dsm_file *f = file->private_data;
@@ -58,7 +63,7 @@ static int publish(struct file *file, struct dsm_region *r)
 	if (!f->region) {
 		ret = dsm_mm_open(r->mm, file);
 		if (!ret) {
-			/* Pairs with the acquire in attached(): f_mapping is set before. */
+			/* Pairs with the acquire in attached(). */
 			smp_store_release(&f->region, r);
 			lost = false;
 		}
@@ -82,12 +87,13 @@ static int attach_to(struct file *file, struct dsm_region *r)
 }
 
 /**
- * dsm_chardev_attach() - region of a file, attaching /dev/dsm to the default region if this is its first use
+ * dsm_chardev_attach() - region of a file, attaching /dev/dsm to the default region if this is
+ * its first use
  * @file: an open file of ours
  *
  * Context: process; sleeps, for the network the first time. The mmap lock may be held.
- * Return: region, valid while the file is open, or ERR_PTR: -ENOTCONN this node has not joined, -EHOSTDOWN
- *         the region's sync manager is lost, -EINTR, -ENOMEM.
+ * Return: region, valid while the file is open, or ERR_PTR: -ENOTCONN this node has not joined,
+ *         -EHOSTDOWN the region's sync manager is lost, -EINTR, -ENOMEM.
  */
 struct dsm_region *dsm_chardev_attach(struct file *file)
 {
@@ -144,7 +150,8 @@ err_free:
 
 /*
  * Every close of a descriptor, also at exit. A killed process has taken its signal by then, so the
- * release is bounded by the peers' death only; what it could not send stays dirty here and goes out with the next release.
+ * release is bounded by the peers' death only; what it could not send stays dirty here and goes
+ * out with the next release.
  */
 static int chardev_flush(struct file *file, fl_owner_t id)
 {
@@ -160,7 +167,10 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 	return ret;
 }
 
-/* The last reference, of descriptors and mappings; pages may have been written through a mapping since the last flush. */
+/*
+ * The last reference, of descriptors and mappings; pages may have been written through a
+ * mapping since the last flush.
+ */
 static int chardev_release(struct inode *inode, struct file *file)
 {
 	struct dsm_file *f = file->private_data;
@@ -210,8 +220,9 @@ static ssize_t chardev_write_iter(struct kiocb *iocb, struct iov_iter *from)
 }
 
 /*
- * The first step of mmap(). The kernel counts the mapping as a writable one of file->f_mapping before it
- * calls the mmap method and takes it back afterwards, so f_mapping must be final already here.
+ * The first step of mmap(). The kernel counts the mapping as a writable one of file->f_mapping
+ * before it calls the mmap method and takes it back afterwards, so f_mapping must be final
+ * already here.
  */
 static unsigned long chardev_get_unmapped_area(struct file *file, unsigned long addr,
 					       unsigned long len, unsigned long pgoff,

@@ -20,8 +20,8 @@
  * @minor:     0 = /dev/dsm; fixed
  * @force_raw: read() and write() are allowed on a heap region; set once by DSM_IOC_FORCE_RAW
  * @attaching: guards the step of @region from NULL; never held across a wait for the network
- * @region:    NULL until the file is attached, then constant until release; the file holds a reference
- *             and counts as one open of the region
+ * @region:    NULL until the file is attached, then constant until release; the file holds a
+ *             reference and counts as one open of the region
  */
 struct dsm_file {
 	u64 id;
@@ -41,7 +41,7 @@ long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg)
 /* sysfs.c */
 extern const struct attribute_group *dsm_sysfs_control_groups[];
 extern const struct attribute_group *dsm_sysfs_region_groups[];
-void dsm_sysfs_peers_init(struct device *control);
+void dsm_sysfs_init(struct device *control);
 
 /* device.c: the region of a device node; for /dev/dsm a reference or an ERR_PTR, see there. */
 struct dsm_region *dsm_device_region_get(struct device *dev);

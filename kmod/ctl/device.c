@@ -14,7 +14,10 @@
 #include "../compat.h"
 #include "ctl.h"
 
-/* Minor 0 is /dev/dsm. A region costs a device, an inode and some kernel memory, so this is far above what is of use. */
+/*
+ * Minor 0 is /dev/dsm. A region costs a device, an inode and some kernel memory, so this is far
+ * above what is of use.
+ */
 #define MINORS 65536
 
 #define CONTROL_MODE 0660
@@ -83,7 +86,8 @@ static const struct device_type region_type = {
 };
 
 /* Not visible yet; put_device() frees it. */
-static struct node_dev *node_dev_new(const struct device_type *type, int minor, struct dsm_region *r)
+static struct node_dev *node_dev_new(const struct device_type *type, int minor,
+				     struct dsm_region *r)
 {
 	struct node_dev *nd = kzalloc(sizeof(*nd), GFP_KERNEL);
 	int ret;
@@ -107,8 +111,9 @@ static struct node_dev *node_dev_new(const struct device_type *type, int minor, 
  * dsm_device_region_get() - region of a device, for its sysfs attributes
  * @dev: a device of the class
  *
- * A region's own device is removed, which waits for readers of its attributes, before the region goes: no
- * reference is taken. /dev/dsm stays while its region comes and goes with the membership, so there it is looked up.
+ * A region's own device is removed, which waits for readers of its attributes, before the
+ * region goes: no reference is taken. /dev/dsm stays while its region comes and goes with the
+ * membership, so there it is looked up.
  *
  * Context: process; may sleep.
  * Return: region, to be given to dsm_device_region_put(), or -ENOTCONN: this node has not joined.
@@ -220,7 +225,7 @@ int dsm_ctl_init(void)
 		ret = PTR_ERR(control);
 		goto err_class;
 	}
-	dsm_sysfs_peers_init(&control->dev);
+	dsm_sysfs_init(&control->dev);
 	cdev_init(&cdev, &dsm_chardev_fops);
 	cdev.owner = THIS_MODULE;
 	ret = cdev_add(&cdev, first_devt, MINORS);

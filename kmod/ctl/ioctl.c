@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (C) 2026 The dsm authors
 /*
- * ioctl.c: the ioctls of uapi/dsm.h: sizes, rights and arguments are checked here, the work is done by the shell.
+ * ioctl.c: the ioctls of uapi/dsm.h: sizes, rights and arguments are checked here, the work is
+ * done by the shell.
  *
- * One table row per ioctl. The argument is copied once, into a buffer that is zero where the caller's struct is
- * shorter; handlers see only that copy. The size bits of the ioctl number are ignored: the struct's own
- * size counts, so that a program built with a newer header works here as long as it uses nothing new.
+ * One table row per ioctl. The argument is copied once, into a buffer that is zero where the
+ * caller's struct is shorter; handlers see only that copy. The size bits of the ioctl number
+ * are ignored: the struct's own size counts, so that a program built with a newer header works
+ * here as long as it uses nothing new.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -110,7 +112,9 @@ static int refuse(struct call *c, int ret, const char *fmt, ...)
 static int check_flags(struct call *c, u32 flags, u32 known)
 {
 	if (flags & ~known)
-		return refuse(c, -EINVAL, "unknown flags 0x%x: the module is older than the program", flags & ~known);
+		return refuse(c, -EINVAL,
+			      "unknown flags 0x%x: the module is older than the program",
+			      flags & ~known);
 	return 0;
 }
 
@@ -134,13 +138,17 @@ static int run_join(struct call *c)
 	if (ret)
 		return ret;
 	if (!dsm_param_insecure)
-		return refuse(c, -EPERM, "there is no authentication yet: load the module with insecure=1 on a network you trust");
+		return refuse(c, -EPERM,
+			      "there is no authentication yet: load the module with insecure=1 on a network you trust");
 	if (!a->listen_addr)
-		return refuse(c, -EINVAL, "no listening address: give an IPv4 address of an RDMA device of this machine");
+		return refuse(c, -EINVAL,
+			      "no listening address: give an IPv4 address of an RDMA device of this machine");
 	if (a->node != DSM_NODE_ANY && a->node >= DSM_MAX_NODES)
-		return refuse(c, -EINVAL, "node id %u: ids are 0 to %u", a->node, DSM_MAX_NODES - 1);
+		return refuse(c, -EINVAL,
+			      "node id %u: ids are 0 to %u", a->node, DSM_MAX_NODES - 1);
 	if (a->nodes > DSM_MAX_NODES)
-		return refuse(c, -EINVAL, "%u nodes: a cluster has at most %u", a->nodes, DSM_MAX_NODES);
+		return refuse(c, -EINVAL,
+			      "%u nodes: a cluster has at most %u", a->nodes, DSM_MAX_NODES);
 	return dsm_node_join(a, &c->err);
 }
 
@@ -164,14 +172,18 @@ static int check_name(struct call *c, const char *name)
 	size_t i;
 
 	if (len == DSM_NAME_MAX)
-		return refuse(c, -EINVAL, "the region's name is longer than %u characters", DSM_NAME_MAX - 1);
+		return refuse(c, -EINVAL,
+			      "the region's name is longer than %u characters", DSM_NAME_MAX - 1);
 	if (!len)
 		return refuse(c, -EINVAL, "the region's name is empty");
 	if (name[0] == '.')
 		return refuse(c, -EINVAL, "the region's name begins with a dot");
 	for (i = 0; i < len; i++) {
-		if (!isascii(name[i]) || (!isalnum(name[i]) && !strchr("._-", name[i])))
-			return refuse(c, -EINVAL, "the region's name has a character other than A-Z a-z 0-9 . _ - at position %zu", i + 1);
+		if (isascii(name[i]) && (isalnum(name[i]) || strchr("._-", name[i])))
+			continue;
+		return refuse(c, -EINVAL,
+			      "the region's name has a character other than A-Z a-z 0-9 . _ - at position %zu",
+			      i + 1);
 	}
 	return 0;
 }
@@ -183,13 +195,21 @@ static int check_size(struct call *c, const struct dsm_ioc_region *a)
 	if (!a->bytes)
 		return refuse(c, -EINVAL, "the region's size is 0");
 	if (a->bytes > max_bytes)
-		return refuse(c, -EFBIG, "a region of %llu bytes: the largest has %llu (16 TiB)", a->bytes, max_bytes);
+		return refuse(c, -EFBIG,
+			      "a region of %llu bytes: the largest has %llu (16 TiB)",
+			      a->bytes, max_bytes);
 	if (a->bytes & ~PAGE_MASK)
-		return refuse(c, -EINVAL, "the size of %llu bytes is no multiple of the page size, %lu", a->bytes, PAGE_SIZE);
+		return refuse(c, -EINVAL,
+			      "the size of %llu bytes is no multiple of the page size, %lu",
+			      a->bytes, PAGE_SIZE);
 	if (a->addr & ~PAGE_MASK)
-		return refuse(c, -EINVAL, "the address 0x%llx is no multiple of the page size, %lu", a->addr, PAGE_SIZE);
+		return refuse(c, -EINVAL,
+			      "the address 0x%llx is no multiple of the page size, %lu",
+			      a->addr, PAGE_SIZE);
 	if (a->addr && (a->addr >= TASK_SIZE_MAX || a->bytes > TASK_SIZE_MAX - a->addr))
-		return refuse(c, -EINVAL, "0x%llx and %llu bytes reach beyond the address space of a program", a->addr, a->bytes);
+		return refuse(c, -EINVAL,
+			      "0x%llx and %llu bytes reach beyond the address space of a program",
+			      a->addr, a->bytes);
 	return 0;
 }
 
@@ -202,14 +222,18 @@ static int copy_policy(struct call *c, const struct dsm_ioc_region *a, char poli
 	if (!a->policy_len)
 		return 0;
 	if (a->policy_len > DSM_POLICY_MAX)
-		return refuse(c, -EINVAL, "the policy is longer than %u characters", DSM_POLICY_MAX - 1);
+		return refuse(c, -EINVAL,
+			      "the policy is longer than %u characters", DSM_POLICY_MAX - 1);
 	if (copy_from_user(policy, u64_to_user_ptr(a->policy), a->policy_len))
 		return refuse(c, -EFAULT, "the pointer to the policy is bad");
 	if (policy[DSM_POLICY_MAX - 1])
-		return refuse(c, -EINVAL, "the policy is longer than %u characters", DSM_POLICY_MAX - 1);
+		return refuse(c, -EINVAL,
+			      "the policy is longer than %u characters", DSM_POLICY_MAX - 1);
 	for (i = 0; i < a->policy_len && policy[i]; i++) {
 		if (!isascii(policy[i]) || !isprint(policy[i]))
-			return refuse(c, -EINVAL, "the policy has an unprintable character at position %zu", i + 1);
+			return refuse(c, -EINVAL,
+				      "the policy has an unprintable character at position %zu",
+				      i + 1);
 	}
 	return 0;
 }
@@ -241,7 +265,8 @@ static int run_region_create(struct call *c)
 	int ret;
 
 	if ((c->file->f_mode & (FMODE_READ | FMODE_WRITE)) != (FMODE_READ | FMODE_WRITE))
-		return refuse(c, -EACCES, "creating a region needs /dev/dsm opened for reading and writing");
+		return refuse(c, -EACCES,
+			      "creating a region needs /dev/dsm opened for reading and writing");
 	ret = check_flags(c, a->flags, DSM_REGION_HEAP);
 	if (!ret)
 		ret = check_name(c, a->name);
@@ -250,7 +275,8 @@ static int run_region_create(struct call *c)
 	if (ret)
 		return ret;
 	if (a->mode & ~0777u)
-		return refuse(c, -EINVAL, "mode 0%o has more than the nine permission bits", a->mode);
+		return refuse(c, -EINVAL,
+			      "mode 0%o has more than the nine permission bits", a->mode);
 	if (!a->mode)
 		a->mode = DEFAULT_MODE;
 	ret = region_ids(c, a, &uid, &gid);
@@ -319,6 +345,7 @@ static int run_region_info(struct call *c)
 	const struct dsm_file *f = c->file->private_data;
 	struct dsm_ioc_region_info *a = &c->arg.region_info;
 	const u32 size = a->size, flags = a->flags;
+	const bool next = flags & DSM_INFO_NEXT;
 	struct dsm_region *r;
 	int ret = check_flags(c, flags, DSM_INFO_NEXT);
 
@@ -326,7 +353,7 @@ static int run_region_info(struct call *c)
 		return ret;
 	if (!dsm_node_joined())
 		return -ENOTCONN;
-	r = dsm_node_region_get(wanted_region(f, a->id, flags & DSM_INFO_NEXT), flags & DSM_INFO_NEXT);
+	r = dsm_node_region_get(wanted_region(f, a->id, next), next);
 	if (IS_ERR_OR_NULL(r))
 		return -ENOENT;
 	memset(a, 0, sizeof(*a));
@@ -404,7 +431,9 @@ static int run_lock_consistent(struct call *c)
 {
 	const struct dsm_owner o = owner_of(c);
 
-	return c->arg.lock.flags ? -EINVAL : dsm_node_lock_consistent(c->region, c->arg.lock.key, &o);
+	if (c->arg.lock.flags)
+		return -EINVAL;
+	return dsm_node_lock_consistent(c->region, c->arg.lock.key, &o);
 }
 
 static int run_barrier(struct call *c)
@@ -467,13 +496,22 @@ static int run_force_raw(struct call *c)
 
 /* ---- table and dispatch ---- */
 
-#define ROW(_cmd, _run, _struct, _flags) [_IOC_NR(_cmd)] = {				\
-	.run = (_run), .cmd = (_cmd), .min = sizeof(struct _struct), .max = sizeof(struct _struct),	\
-	.flags = (_flags) }
-#define ROW_ERRTXT(_cmd, _run, _struct, _flags) [_IOC_NR(_cmd)] = {			\
-	.run = (_run), .cmd = (_cmd), .min = sizeof(struct _struct), .max = sizeof(struct _struct),	\
-	.errtxt = offsetof(struct _struct, errtxt),					\
-	.errtxt_len = offsetof(struct _struct, errtxt_len), .flags = (_flags) }
+#define ROW(_cmd, _run, _struct, _flags) {				\
+	.run = (_run),							\
+	.cmd = (_cmd),							\
+	.min = sizeof(struct _struct),					\
+	.max = sizeof(struct _struct),					\
+	.flags = (_flags),						\
+}
+#define ROW_ERRTXT(_cmd, _run, _struct, _flags) {			\
+	.run = (_run),							\
+	.cmd = (_cmd),							\
+	.min = sizeof(struct _struct),					\
+	.max = sizeof(struct _struct),					\
+	.errtxt = offsetof(struct _struct, errtxt),			\
+	.errtxt_len = offsetof(struct _struct, errtxt_len),		\
+	.flags = (_flags),						\
+}
 
 static const struct ioctl_row rows[] = {
 	ROW(DSM_IOC_VERSION, run_version, dsm_ioc_version, 0),
@@ -499,14 +537,14 @@ static const struct ioctl_row rows[] = {
 
 static const struct ioctl_row *find_row(unsigned int cmd)
 {
-	const struct ioctl_row *row;
+	const unsigned int size_bits = _IOC_SIZEMASK << _IOC_SIZESHIFT;
+	size_t i;
 
-	if (_IOC_TYPE(cmd) != DSM_IOC_MAGIC || _IOC_NR(cmd) >= ARRAY_SIZE(rows))
-		return NULL;
-	row = &rows[_IOC_NR(cmd)];
-	if (!row->run || _IOC_DIR(cmd) != _IOC_DIR(row->cmd))
-		return NULL;
-	return row;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!((rows[i].cmd ^ cmd) & ~size_bits))
+			return &rows[i];
+	}
+	return NULL;
 }
 
 /* On -E2BIG the known part has been copied, for errtxt. */
@@ -526,12 +564,15 @@ static int copy_arg(const struct ioctl_row *row, void __user *uarg, struct call 
 	if (size <= row->max)
 		return 0;
 	if (size > ARG_MAX_BYTES)
-		return refuse(c, -E2BIG, "an argument of %u bytes: the largest accepted has %u", size, ARG_MAX_BYTES);
+		return refuse(c, -E2BIG,
+			      "an argument of %u bytes: the largest accepted has %u",
+			      size, ARG_MAX_BYTES);
 	ret = check_zeroed_user(uarg + row->max, size - row->max);
 	if (ret < 0)
 		return ret;
 	if (!ret)
-		return refuse(c, -E2BIG, "the argument uses fields that this module does not know: it is older than the program");
+		return refuse(c, -E2BIG,
+			      "the argument uses fields that this module does not know: it is older than the program");
 	return 0;
 }
 
@@ -599,8 +640,9 @@ static void put_errtxt(const struct ioctl_row *row, struct call *c, int error)
  * Results are written back only on success; errtxt only on failure.
  *
  * Context: process; sleeps.
- * Return: 0; -ENOTTY unknown, or a control ioctl on a region's file; -EINVAL too short, unknown flag or
- *         reserved field; -E2BIG unknown non-zero tail; -EFAULT; -EPERM; or what the shell says, see uapi/dsm.h.
+ * Return: 0; -ENOTTY unknown, or a control ioctl on a region's file; -EINVAL too short, unknown
+ *         flag or reserved field; -E2BIG unknown non-zero tail; -EFAULT; -EPERM; or what the
+ *         shell says, see uapi/dsm.h.
  */
 long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg)
 {
@@ -623,7 +665,8 @@ long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg)
 			put_errtxt(row, &c, ret);
 		return ret;
 	}
-	if ((_IOC_DIR(cmd) & _IOC_READ) && copy_to_user(user, &c.arg, min_t(u32, c.arg.size, row->max)))
+	if ((_IOC_DIR(cmd) & _IOC_READ) &&
+	    copy_to_user(user, &c.arg, min_t(u32, c.arg.size, row->max)))
 		return -EFAULT;
 	return ret;
 }

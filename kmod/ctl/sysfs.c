@@ -23,7 +23,10 @@ static const char * const state_names[] = {
 	[DSM_NODE_LEFT] = "left",
 };
 
-/* 0, or -ENOTCONN when this node has not joined, or what the shell says of an id that it does not know. */
+/*
+ * 0, or -ENOTCONN when this node has not joined, or what the shell says of an id that it does
+ * not know.
+ */
 static int node_info(u16 node, struct dsm_ioc_node_info *info)
 {
 	if (!dsm_node_joined())
@@ -112,7 +115,53 @@ static const struct attribute_group node_group = {
 	.attrs = node_attrs,
 };
 
-/* ---- counters: the names of enum dsm_stat, in its order ---- */
+/* ---- counters ---- */
+
+/* The one place of the counters' names; userspace reads them here. */
+static const char * const stat_names[] = {
+	[DSM_STAT_READ_FAULTS] = "read_faults",
+	[DSM_STAT_WRITE_FAULTS] = "write_faults",
+	[DSM_STAT_PAGE_TRANSFERS] = "page_transfers",
+	[DSM_STAT_ZERO_REPLIES] = "zero_replies",
+	[DSM_STAT_FETCHES_SERVED] = "fetches_served",
+	[DSM_STAT_INVALIDATIONS] = "invalidations",
+	[DSM_STAT_TWINS] = "twins",
+	[DSM_STAT_DIFFS] = "diffs",
+	[DSM_STAT_DIFF_BYTES] = "diff_bytes",
+	[DSM_STAT_DIFFS_APPLIED] = "diffs_applied",
+	[DSM_STAT_MERGES] = "merges",
+	[DSM_STAT_RACE_CONFLICTS] = "race_conflicts",
+	[DSM_STAT_INTERVALS] = "intervals",
+	[DSM_STAT_NOTICES_SENT] = "notices_sent",
+	[DSM_STAT_NOTICES_RECEIVED] = "notices_received",
+	[DSM_STAT_INVAL_ALL] = "inval_all",
+	[DSM_STAT_RELEASES] = "releases",
+	[DSM_STAT_ACQUIRES] = "acquires",
+	[DSM_STAT_LOCKS_LOCAL] = "locks_local",
+	[DSM_STAT_LOCKS_REMOTE] = "locks_remote",
+	[DSM_STAT_BARRIERS] = "barriers",
+	[DSM_STAT_FLAGS] = "flags",
+	[DSM_STAT_MSGS_SENT] = "msgs_sent",
+	[DSM_STAT_MSGS_RECEIVED] = "msgs_received",
+	[DSM_STAT_BYTES_SENT] = "bytes_sent",
+	[DSM_STAT_BYTES_RECEIVED] = "bytes_received",
+	[DSM_STAT_CREDIT_STALLS] = "credit_stalls",
+	[DSM_STAT_INVALID_MSGS] = "invalid_msgs",
+	[DSM_STAT_SIGBUS] = "sigbus",
+	[DSM_STAT_NS_PROTOCOL] = "ns_protocol",
+	[DSM_STAT_NS_WAIT_LOCK] = "ns_wait_lock",
+	[DSM_STAT_NS_WAIT_BARRIER] = "ns_wait_barrier",
+	[DSM_STAT_NS_WAIT_FLAG] = "ns_wait_flag",
+	[DSM_STAT_NS_WAIT_PAGE] = "ns_wait_page",
+	[DSM_STAT_NS_WAIT_RELEASE] = "ns_wait_release",
+	[DSM_STAT_NS_MESSAGE] = "ns_message",
+};
+
+static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);
+
+/* Filled by dsm_sysfs_init(); @var is the index. */
+static struct dev_ext_attribute stat_attr[DSM_STAT_COUNT];
+static struct attribute *stat_attrs[DSM_STAT_COUNT + 1];
 
 static ssize_t stat_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -123,60 +172,21 @@ static ssize_t stat_show(struct device *dev, struct device_attribute *attr, char
 	return sysfs_emit(buf, "%llu\n", values[(unsigned long)ea->var]);
 }
 
-#define STATS(X)					\
-	X(READ_FAULTS, read_faults)			\
-	X(WRITE_FAULTS, write_faults)			\
-	X(PAGE_TRANSFERS, page_transfers)		\
-	X(ZERO_REPLIES, zero_replies)			\
-	X(FETCHES_SERVED, fetches_served)		\
-	X(INVALIDATIONS, invalidations)			\
-	X(TWINS, twins)					\
-	X(DIFFS, diffs)					\
-	X(DIFF_BYTES, diff_bytes)			\
-	X(DIFFS_APPLIED, diffs_applied)			\
-	X(MERGES, merges)				\
-	X(RACE_CONFLICTS, race_conflicts)		\
-	X(INTERVALS, intervals)				\
-	X(NOTICES_SENT, notices_sent)			\
-	X(NOTICES_RECEIVED, notices_received)		\
-	X(INVAL_ALL, inval_all)				\
-	X(RELEASES, releases)				\
-	X(ACQUIRES, acquires)				\
-	X(LOCKS_LOCAL, locks_local)			\
-	X(LOCKS_REMOTE, locks_remote)			\
-	X(BARRIERS, barriers)				\
-	X(FLAGS, flags)					\
-	X(MSGS_SENT, msgs_sent)				\
-	X(MSGS_RECEIVED, msgs_received)			\
-	X(BYTES_SENT, bytes_sent)			\
-	X(BYTES_RECEIVED, bytes_received)		\
-	X(CREDIT_STALLS, credit_stalls)			\
-	X(INVALID_MSGS, invalid_msgs)			\
-	X(SIGBUS, sigbus)				\
-	X(NS_PROTOCOL, ns_protocol)			\
-	X(NS_WAIT_LOCK, ns_wait_lock)			\
-	X(NS_WAIT_BARRIER, ns_wait_barrier)		\
-	X(NS_WAIT_FLAG, ns_wait_flag)			\
-	X(NS_WAIT_PAGE, ns_wait_page)			\
-	X(NS_WAIT_RELEASE, ns_wait_release)		\
-	X(NS_MESSAGE, ns_message)
+static void stat_attrs_init(void)
+{
+	unsigned long i;
 
-#define STAT_ATTR(_index, _name)						\
-	static struct dev_ext_attribute stat_##_name = {			\
-		.attr = __ATTR(_name, 0444, stat_show, NULL),			\
-		.var = (void *)(unsigned long)DSM_STAT_##_index,		\
-	};
-STATS(STAT_ATTR)
-
-#define STAT_ENTRY(_index, _name) [DSM_STAT_##_index] = &stat_##_name.attr.attr,
-static struct attribute *stat_attrs[] = {
-	STATS(STAT_ENTRY)
-	[DSM_STAT_COUNT] = NULL,
-};
-
-/* A counter without a name would be a hole in the array, at which sysfs stops. */
-#define STAT_ONE(_index, _name) + 1
-static_assert(0 STATS(STAT_ONE) == DSM_STAT_COUNT);
+	for (i = 0; i < DSM_STAT_COUNT; i++) {
+		stat_attr[i] = (struct dev_ext_attribute){
+			.attr = {
+				.attr = { .name = stat_names[i], .mode = 0444 },
+				.show = stat_show,
+			},
+			.var = (void *)i,
+		};
+		stat_attrs[i] = &stat_attr[i].attr.attr;
+	}
+}
 
 static const struct attribute_group stats_group = {
 	.name = "stats",
@@ -199,14 +209,16 @@ static int region_info(struct device *dev, struct dsm_ioc_region_info *info)
 }
 
 #define REGION_ATTR(_name, _fmt, ...)						\
-static ssize_t region_##_name##_show(struct device *dev, struct device_attribute *attr, char *buf)	\
+static ssize_t region_##_name##_show(struct device *dev,			\
+				     struct device_attribute *attr, char *buf)	\
 {										\
 	struct dsm_ioc_region_info info;					\
 	int ret = region_info(dev, &info);					\
 										\
 	return ret ? ret : sysfs_emit(buf, _fmt "\n", __VA_ARGS__);		\
 }										\
-static struct device_attribute region_attr_##_name = __ATTR(_name, 0444, region_##_name##_show, NULL)
+static struct device_attribute region_attr_##_name =				\
+	__ATTR(_name, 0444, region_##_name##_show, NULL)
 
 REGION_ATTR(id, "%u", info.id);
 REGION_ATTR(size, "%llu", info.bytes);
@@ -318,7 +330,8 @@ static ssize_t peer_reason_show(struct kobject *kobj, struct kobj_attribute *att
 
 static struct kobj_attribute peer_attr_state = __ATTR(state, 0444, peer_state_show, NULL);
 static struct kobj_attribute peer_attr_addr = __ATTR(addr, 0444, peer_addr_show, NULL);
-static struct kobj_attribute peer_attr_silent_ms = __ATTR(silent_ms, 0444, peer_silent_ms_show, NULL);
+static struct kobj_attribute peer_attr_silent_ms =
+	__ATTR(silent_ms, 0444, peer_silent_ms_show, NULL);
 static struct kobj_attribute peer_attr_reason = __ATTR(reason, 0444, peer_reason_show, NULL);
 
 static const struct attribute *peer_attrs[] = {
@@ -355,13 +368,14 @@ static void dir_remove(struct kobject **dir)
 }
 
 /**
- * dsm_sysfs_peers_init() - say below which device peers/ is to be
- * @control: device of /dev/dsm, not yet visible
+ * dsm_sysfs_init() - prepare the attributes, before the first device is made
+ * @control: device of /dev/dsm, below which peers/ is to be; not yet visible
  *
  * Context: module load.
  */
-void dsm_sysfs_peers_init(struct device *control)
+void dsm_sysfs_init(struct device *control)
 {
+	stat_attrs_init();
 	peer_dirs.control = control;
 }
 
