@@ -144,6 +144,9 @@ static int map_region(struct dsm *d)
 	ret = dsm_ioctl(d, DSM_IOC_REGION_INFO, &info);
 	if (ret)
 		return dsm_error_set(-ret, "dsm_open: %s", d->path);
+	/* The first use of /dev/dsm asks another node: better here than inside of mmap. */
+	if (lseek(d->fd, 0, SEEK_SET) < 0)
+		return dsm_error_set(errno, "dsm_open: %s", d->path);
 	want = (void *)(uintptr_t)info.addr;
 	d->bytes = info.bytes;
 	d->heap = info.region_flags & DSM_REGION_HEAP;
