@@ -43,8 +43,8 @@ struct errtxt {
 /* Reports a failed ioctl: what was tried, the module's text or that of errno. Returns 1. */
 int report(const char *what, int err, const struct errtxt *errtxt);
 
-/* The value of an option "--name VALUE" or "--name=VALUE" at argv[*i]; NULL if it is another word. */
-const char *option(int argc, char **argv, int *i, const char *name);
+/* Whether argv[*i] is the option @name, as "--name VALUE" (then *i moves on) or "--name=VALUE". */
+bool option(int argc, char **argv, int *i, const char *name, const char **value);
 
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 /* Bytes with an optional K, M, G or T (powers of 1024). */

@@ -23,7 +23,7 @@ static int cmd_version(int argc, char **argv)
 	(void)argv;
 	if (argc > 1)
 		return usage("version", "no arguments are known");
-	printf("dsmctl %s, ABI %u\n", DSMCTL_VERSION, DSM_ABI);
+	printf("dsmctl %s, ABI %d\n", DSMCTL_VERSION, DSM_ABI);
 	if (access("/dev/dsm", F_OK)) {
 		puts("module: not loaded");
 		return 0;

@@ -19,21 +19,21 @@ static int parse_join(int argc, char **argv, struct dsm_ioc_join *arg)
 	int i;
 
 	for (i = 1; i < argc; i++) {
-		if ((v = option(argc, argv, &i, "--listen"))) {
+		if (option(argc, argv, &i, "--listen", &v)) {
 			if (!parse_address(v, &arg->listen_addr, &arg->listen_port))
 				return usage("join", "\"%s\" is no ADDR[:PORT]", v);
-		} else if ((v = option(argc, argv, &i, "--seed"))) {
+		} else if (option(argc, argv, &i, "--seed", &v)) {
 			if (!parse_address(v, &arg->seed_addr, &arg->seed_port))
 				return usage("join", "\"%s\" is no ADDR[:PORT]", v);
-		} else if ((v = option(argc, argv, &i, "--node"))) {
+		} else if (option(argc, argv, &i, "--node", &v)) {
 			if (!parse_number(v, DSM_NODE_ANY - 1, &value))
 				return usage("join", "\"%s\" is no node number", v);
 			arg->node = (uint16_t)value;
-		} else if ((v = option(argc, argv, &i, "--nodes"))) {
+		} else if (option(argc, argv, &i, "--nodes", &v)) {
 			if (!parse_number(v, DSM_NODE_ANY - 1, &value))
 				return usage("join", "\"%s\" is no number of nodes", v);
 			arg->nodes = (uint16_t)value;
-		} else if ((v = option(argc, argv, &i, "--timeout"))) {
+		} else if (option(argc, argv, &i, "--timeout", &v)) {
 			if (!parse_number(v, 86400, &value) || !value)
 				return usage("join", "\"%s\" is no number of seconds", v);
 			arg->timeout_ms = (uint32_t)value * 1000;

@@ -73,18 +73,21 @@ int report(const char *what, int err, const struct errtxt *errtxt)
 	}
 }
 
-const char *option(int argc, char **argv, int *i, const char *name)
+bool option(int argc, char **argv, int *i, const char *name, const char **value)
 {
 	const char *word = argv[*i];
 	size_t len = strlen(name);
 
 	if (strncmp(word, name, len))
-		return NULL;
-	if (word[len] == '=')
-		return word + len + 1;
+		return false;
+	if (word[len] == '=') {
+		*value = word + len + 1;
+		return true;
+	}
 	if (word[len] || *i + 1 >= argc)
-		return NULL;
-	return argv[++*i];
+		return false;
+	*value = argv[++*i];
+	return true;
 }
 
 bool parse_number(const char *text, uint64_t max, uint64_t *value)

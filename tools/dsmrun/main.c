@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * dsmrun: starts a program on the nodes. This file reads the command line and decides how many ranks go where;
- * under Slurm, PMIx, PMI or Open MPI it only passes their ranks on.
+ * dsmrun: starts a program on the nodes. This file reads the command line and decides how many
+ * ranks go where; under Slurm, PMIx, PMI or Open MPI it only passes their ranks on.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -15,7 +15,8 @@
  *
  * Who may write what: a page's tag under KEY_RUNS; a tag that says SPAN of class c also needs
  * that class's lock to come or go, so it can be relied on under that lock alone. The other fields
- * of a span's first entry are under its class's lock, those of a free run's under KEY_RUNS. Lock order: class, then runs.
+ * of a span's first entry are under its class's lock, those of a free run's under KEY_RUNS.
+ * Lock order: class, then runs.
  *
  * A process may be killed between any two stores. The tags alone therefore tell what is free: each step
  * changes the meaning of a run by one store of its first tag, after the other tags are right.
