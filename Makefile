@@ -7,9 +7,11 @@
 BUILD := $(CURDIR)/build
 O := $(BUILD)/user
 PREFIX ?= /usr/local
+export PREFIX
+
+PARTS := userspace tools/dsmctl tools/dsmrun
 
 need = @tools/setup/need
-sub = $(if $(wildcard $(1)/Makefile),$(MAKE) --no-print-directory -C $(1) O=$(O) $(2))
 
 .PHONY: all module user demo check quick unit model lint debug-kernel \
 	install uninstall clean help
@@ -24,9 +26,7 @@ module:
 user:
 	$(need) user
 	@mkdir -p $(O)/bin $(O)/examples
-	+@$(call sub,userspace,)
-	+@$(call sub,tools/dsmctl,)
-	+@$(call sub,tools/dsmrun,)
+	+@for d in $(PARTS) tools/demo; do $(MAKE) -s --no-print-directory -C $$d O=$(O) || exit; done
 
 demo:
 	$(need) module user guest kernels
@@ -59,10 +59,12 @@ debug-kernel:
 	+@$(MAKE) --no-print-directory KVER=debug module
 
 install: all
-	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" KVER="$(KVER)" tools/setup/install
+	+@for d in $(PARTS); do $(MAKE) --no-print-directory -C $$d O=$(O) install || exit; done
+	@DESTDIR="$(DESTDIR)" tools/setup/install-module
 
 uninstall:
-	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" tools/setup/uninstall
+	+@for d in $(PARTS); do $(MAKE) --no-print-directory -C $$d O=$(O) uninstall || exit; done
+	@DESTDIR="$(DESTDIR)" tools/setup/install-module --remove
 
 clean:
 	rm -rf $(BUILD)

@@ -374,7 +374,7 @@ class Cluster:
     # Boot
 
     def _make_initrd(self):
-        user = os.path.join(TOP, "build/user")
+        user = os.path.join(TOP, "build/user/lib")
         extra = image.Archive()
         with tempfile.TemporaryDirectory() as tmp:
             if self.dsm:
@@ -417,13 +417,12 @@ class Cluster:
         extra.data("/modules/dsm.needs",
                    "".join(f"{image.module_name(p)}\n" for p in paths).encode())
         for tool in ("dsmctl", "dsmrun"):
-            path = os.path.join(user, "bin", tool)
+            path = os.path.join(TOP, "build/user/bin", tool)
             if os.path.exists(path):
                 extra.program(path, "/usr/local/bin/" + tool, library_path=user)
-        for lib in ("libdsm.so.0",):
-            path = os.path.join(user, lib)
-            if os.path.exists(path):
-                extra.elf(path, "/usr/local/lib/" + lib, library_path=user)
+        path = os.path.join(user, "libdsm.so.0")
+        if os.path.exists(path):
+            extra.elf(path, "/usr/local/lib/libdsm.so.0", library_path=user)
 
     def _start_switch(self):
         ports = [os.path.join(self.run_dir, f"net{i}") for i in range(self.count)]

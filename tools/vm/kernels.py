@@ -145,10 +145,10 @@ def find(spec="6.12"):
         tool = os.path.join(TOP, "tools/setup/debug-kernel")
         out = subprocess.run([tool, "--path"], capture_output=True, text=True, check=False)
         path = out.stdout.strip()
-        if out.returncode or not os.path.exists(f"{path}/arch/x86/boot/bzImage"):
+        if out.returncode or not os.path.exists(f"{path}/.complete"):
             raise KernelError("the debug kernel is not built yet: type `make debug-kernel`")
         with open(f"{path}/include/config/kernel.release", encoding="ascii") as f:
-            return Kernel(f.read().strip(), f"{path}/arch/x86/boot/bzImage", "", True)
+            return Kernel(f.read().strip(), f"{path}/vmlinux", "", True)
     release = _release(spec)
     image = f"/boot/vmlinuz-{release}"
     if os.path.exists(image) and os.path.isdir(f"/lib/modules/{release}/kernel"):
