@@ -46,6 +46,9 @@ from .channel import Channel, GuestError
 TOP = kernels.TOP
 PEER_TIMEOUT_MS = 3000
 BOOT_SECONDS = 180
+COMMAND_SECONDS = 60
+# The debug kernel does everything several times slower; bounds of our own grow with it.
+DEBUG_FACTOR = 5
 RUN_DIR_PREFIX = "dsmvm-"
 
 
@@ -204,16 +207,19 @@ class Node(Channel):
 
     # Commands
 
-    def run(self, argv, timeout=60, **kw):
-        """Run a command to its end; return its Result. See Channel.start() for **kw."""
+    def run(self, argv, timeout=None, **kw):
+        """Run a command to its end; return its Result. See Channel.start() for **kw.
+
+        timeout: seconds, default 60 (with the debug kernel 300).
+        """
         job = self.start(argv, **kw)
         try:
-            return job.wait(timeout)
+            return job.wait(timeout or self.cluster.command_seconds)
         except GuestError:
             job.signal(signal.SIGKILL)
             raise
 
-    def check(self, argv, timeout=60, **kw):
+    def check(self, argv, timeout=None, **kw):
         """run(), and GuestError if the status is not 0."""
         r = self.run(argv, timeout, **kw)
         if r.status:
@@ -221,7 +227,7 @@ class Node(Channel):
                              f"stdout: {r.out[-2000:]}\nstderr: {r.err[-2000:]}")
         return r
 
-    def sh(self, script, timeout=60, **kw):
+    def sh(self, script, timeout=None, **kw):
         """check() of a shell script given as text."""
         return self.check(["sh", "-c", script], timeout, **kw)
 
@@ -229,7 +235,7 @@ class Node(Channel):
         """Run a command again and again until its status is 0; GuestError after timeout s."""
         end = time.monotonic() + timeout
         while True:
-            r = self.run(argv, timeout=max(5, timeout))
+            r = self.run(argv)
             if r.status == 0:
                 return r
             if time.monotonic() > end:
@@ -285,6 +291,8 @@ class Cluster:
         self.allow = list(allow)
         self.say = progress or (lambda line: None)
         self.accel, self.accel_name = accelerator()
+        self.slowness = DEBUG_FACTOR if self.kernel.debug else 1
+        self.command_seconds = COMMAND_SECONDS * self.slowness
         self.peer_timeout_ms = peer_timeout_ms or self._peer_timeout()
         self.log_dir = log_dir or self._new_log_dir()
         os.makedirs(self.log_dir, exist_ok=True)
@@ -301,7 +309,7 @@ class Cluster:
 
     def _peer_timeout(self):
         share = -(-self.count * self.cpus // (os.cpu_count() or 1))
-        return PEER_TIMEOUT_MS * max(1, share) * (4 if self.kernel.debug else 1)
+        return PEER_TIMEOUT_MS * max(1, share) * self.slowness
 
     # Life
 
@@ -442,7 +450,7 @@ class Cluster:
     def _await_boot(self):
         self.say(f"{self.count} guest{'s' * (self.count > 1)}, {self.cpus} CPU, {self.mem} each, "
                  f"kernel {self.kernel.release}, {self.accel_name}; waiting for them to boot")
-        end = time.monotonic() + BOOT_SECONDS * (3 if self.kernel.debug else 1)
+        end = time.monotonic() + BOOT_SECONDS * self.slowness
         for node in self.nodes:
             if not node.wait_hello(max(0.1, end - time.monotonic())):
                 with open(os.path.join(self.log_dir, f"node{node.index}.qemu"),
@@ -451,13 +459,13 @@ class Cluster:
                 raise ClusterError(f"node {node.index} did not come up; the end of its console "
                                    f"({node.console}):\n{_tail(node.console)}{words}")
 
-    def _everywhere(self, argv, what, timeout=60, skip=False):
+    def _everywhere(self, argv, what, skip=False):
         """The command on all nodes at the same time; ClusterError names who failed and how."""
         if skip:
             return
         jobs = [n.start(argv) for n in self.nodes]
         for node, job in zip(self.nodes, jobs):
-            r = job.wait(timeout)
+            r = job.wait(self.command_seconds)
             if r.status:
                 raise ClusterError(f"{what} failed on {node.name}: {(r.err or r.out).strip()}\n"
                                    f"{_tail(node.console, 8)}")
@@ -485,7 +493,7 @@ class Cluster:
         jobs = [(n, n.start(["sh", "-c", script, "load", *args]))
                 for n in (self.nodes if nodes is None else nodes)]
         for node, job in jobs:
-            r = job.wait(60)
+            r = job.wait(self.command_seconds)
             if r.status:
                 raise ClusterError(f"loading dsm.ko failed on {node.name}: {r.err.strip()}\n"
                                    f"{node.run(['dmesg']).out[-2000:]}")
@@ -495,7 +503,7 @@ class Cluster:
         self.say(f"joining {self.count} node{'s' * (self.count > 1)}")
         jobs = [(n, n.start(self.join_command(n))) for n in self.nodes]
         for node, job in jobs:
-            r = job.wait(60)
+            r = job.wait(self.command_seconds)
             if r.status:
                 raise ClusterError(f"join failed on {node.name}: {(r.err or r.out).strip()}\n"
                                    f"{node.run(['dmesg']).out[-2000:]}")
@@ -521,11 +529,11 @@ class Cluster:
         living = [n for n in self.nodes if n.alive()]
         for node in living:
             if "\ndsm " in "\n" + node.read("/proc/modules"):
-                node.run(["dsmctl", "leave", "--force"], timeout=60)
+                node.run(["dsmctl", "leave", "--force"])
         for node in living:
             if "\ndsm " not in "\n" + node.read("/proc/modules"):
                 continue
-            r = node.run(["rmmod", "dsm"], timeout=60)
+            r = node.run(["rmmod", "dsm"])
             if r.status:
                 faults.append(f"rmmod dsm failed on {node.name}: {r.err.strip()}")
                 continue
@@ -560,11 +568,11 @@ class Cluster:
 
     # Programs and logs
 
-    def run_all(self, argv, timeout=60, nodes=None, **kw):
+    def run_all(self, argv, timeout=None, nodes=None, **kw):
         """The command on all living (or the given) nodes at once; Results in node order."""
         chosen = [n for n in self.nodes if n.alive()] if nodes is None else nodes
         jobs = [n.start(argv, **kw) for n in chosen]
-        return [j.wait(timeout) for j in jobs]
+        return [j.wait(timeout or self.command_seconds) for j in jobs]
 
     def save_logs(self):
         """Write the kernel logs of the living guests next to their console logs."""
@@ -572,7 +580,7 @@ class Cluster:
             if not node.alive():
                 continue
             try:
-                text = node.run(["dmesg"], timeout=20).out
+                text = node.run(["dmesg"]).out
             except GuestError:
                 continue
             with open(os.path.join(self.log_dir, f"node{node.index}.dmesg"), "w",
