@@ -250,17 +250,20 @@ static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct ds
 	peer = dsm_peer_new(net, false);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	peer->addr.sin_family = AF_INET;
-	peer->addr.sin_addr = src->sin_addr;
-	peer->addr.sin_port = htons(le16_to_cpu(hello->port));
 	peer->hello.node = le16_to_cpu(hello->node);
 	peer->hello.cluster = le64_to_cpu(hello->cluster);
-	peer->hello.addr = peer->addr;
+	peer->hello.addr.sin_family = AF_INET;
+	peer->hello.addr.sin_addr = src->sin_addr;
+	peer->hello.addr.sin_port = htons(le16_to_cpu(hello->port));
+	err = dsm_peer_claim_addr(peer, &peer->hello.addr);
 	mutex_lock(&peer->setup);
-	err = id_adopt(&peer->qp[DSM_VC_C], id);
+	if (!err)
+		err = id_adopt(&peer->qp[DSM_VC_C], id);
 	if (!err)
 		queue_work(net->wq, &peer->admit_work);
 	mutex_unlock(&peer->setup);
+	if (err)
+		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, "not admitted");
 	dsm_peer_put(peer);
 	return err;
 }

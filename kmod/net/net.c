@@ -23,6 +23,12 @@
 /* Pause before a connection that met the remains of the last one is tried again. */
 #define RETRY_MS 50
 
+/*
+ * Bound of the first attempt to connect, twice as much for each further one:
+ * rdma_cm itself asks again only after four seconds when a packet is lost.
+ */
+#define ATTEMPT_MS 1500
+
 static LIST_HEAD(nets);
 static DEFINE_MUTEX(nets_mutex);
 
@@ -333,12 +339,12 @@ static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, uns
 
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	peer->addr = *addr;
 	spin_lock(&net->lock);
 	peer->self = net->self;
 	peer->cluster = net->cluster;
 	spin_unlock(&net->lock);
 
+	err = dsm_peer_claim_addr(peer, addr);
 	for (vc = DSM_VC_C; !err && vc < DSM_VC_COUNT; vc++)
 		err = connect_vc(peer, vc, end);
 	if (!err) {
@@ -362,7 +368,8 @@ static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, uns
  * @timeout_ms: bound
  * @node:       its id, if 0 is returned
  *
- * An attempt that meets what is left of a former connection is repeated within the bound.
+ * An attempt that gets no answer, or meets what is left of a former connection, is
+ * repeated within the bound.
  *
  * Context: process, sleeps, killable. Not from one of the shell's functions.
  * Return: 0; -ETIMEDOUT, -EINTR (killed); -ECONNREFUSED (nobody listens there), -EHOSTUNREACH or
@@ -374,6 +381,7 @@ static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, uns
 int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	unsigned long bound = msecs_to_jiffies(ATTEMPT_MS);
 	int err;
 
 	if (addr->sin_family != AF_INET ||
@@ -384,17 +392,19 @@ int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 tim
 	if (err)
 		return err;
 	for (;;) {
-		err = connect_once(net, addr, end, node);
-		if (err != -EAGAIN)
+		err = connect_once(net, addr, jiffies + min_t(long, bound, left_until(end)), node);
+		if ((err != -EAGAIN && err != -ETIMEDOUT) || !left_until(end))
 			break;
-		err = -ETIMEDOUT;
-		if (!left_until(end))
+		if (err == -ETIMEDOUT)
+			bound *= 2;
+		if (wait_event_killable_timeout(net->idle, READ_ONCE(net->stopping),
+						msecs_to_jiffies(RETRY_MS)) < 0) {
+			err = -EINTR;
 			break;
-		err = wait_event_killable_timeout(net->idle, READ_ONCE(net->stopping),
-						  msecs_to_jiffies(RETRY_MS)) < 0 ? -EINTR : 0;
-		if (err)
-			break;
+		}
 	}
+	if (err == -EAGAIN)
+		err = -ETIMEDOUT;
 	dsm_net_release(net);
 	return err;
 }

@@ -324,6 +324,7 @@ void dsm_peer_get(struct dsm_peer *peer);
 void dsm_peer_put(struct dsm_peer *peer);
 struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node);
 int dsm_peer_claim(struct dsm_peer *peer, u16 node);
+int dsm_peer_claim_addr(struct dsm_peer *peer, const struct sockaddr_in *addr);
 void dsm_peer_established(struct dsm_qp *qp);
 void dsm_peer_leave(struct dsm_peer *peer, const char *reason);
 void dsm_peer_fail(struct dsm_peer *peer, enum dsm_why why, int err, const char *reason);

@@ -109,6 +109,60 @@ int dsm_peer_claim(struct dsm_peer *peer, u16 node)
 	return err;
 }
 
+/* What another peer of the same address means to @peer: see dsm_peer_claim_addr(). */
+static int judge_namesake(struct dsm_peer *peer, struct dsm_peer *other)
+{
+	int err;
+
+	spin_lock_bh(&other->lock);
+	if (other->state == DSM_PEER_GONE) {
+		err = 0;
+	} else if (other->state == DSM_PEER_CLOSING) {
+		err = -EAGAIN;
+	} else if (peer->active || other->active) {
+		err = -EEXIST;
+	} else {
+		dsm_peer_fail_locked(other, DSM_WHY_DISCONNECT, -ECONNRESET,
+				     "the node connects anew");
+		err = -EAGAIN;
+	}
+	spin_unlock_bh(&other->lock);
+	return err;
+}
+
+/**
+ * dsm_peer_claim_addr() - give a peer its address
+ * @peer: peer in set-up
+ * @addr: the node's listening address
+ *
+ * A node that we believe to be connected to us, and that connects again, has lost the old
+ * connection or was started anew: the old one is closed.
+ *
+ * Context: process.
+ * Return: 0; -EAGAIN if a former connection to that address is being closed, -EEXIST
+ *         if one stands or is being made.
+ */
+int dsm_peer_claim_addr(struct dsm_peer *peer, const struct sockaddr_in *addr)
+{
+	struct dsm_net *net = peer->net;
+	struct dsm_peer *other;
+	int err = 0;
+
+	spin_lock(&net->lock);
+	list_for_each_entry(other, &net->peers, link) {
+		if (other == peer || other->addr.sin_port != addr->sin_port ||
+		    other->addr.sin_addr.s_addr != addr->sin_addr.s_addr)
+			continue;
+		err = judge_namesake(peer, other);
+		if (err)
+			break;
+	}
+	if (!err)
+		peer->addr = *addr;
+	spin_unlock(&net->lock);
+	return err;
+}
+
 static void unclaim(struct dsm_peer *peer)
 {
 	struct dsm_net *net = peer->net;
