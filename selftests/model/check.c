@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Invariants of protocol.md 5.1, looked at from outside the engines: after
+ * each step, at the end of an acquire, and when nothing can happen any more.
+ */
+#include "model.h"
+#include "barrier.h"
+#include "diff.h"
+#include "flag.h"
+#include "interval.h"
+#include "lock.h"
+
+u32 world_given(const struct node *n, enum dsm_pool_kind kind);
+
+static void check_page(struct node *n, u32 k)
+{
+	const struct dsm_page *p = &n->page[k];
+	const char name = 'A' + node_id(n);
+	u32 on_lists = !!(p->flags & DSM_PF_DIRTY) + !!(p->flags & (DSM_PF_PENDING | DSM_PF_TODO)) +
+		       !!(p->flags & DSM_PF_FLUSH);
+	bool twin = p->state == DSM_PAGE_WR || p->state == DSM_PAGE_WRS || p->state == DSM_PAGE_WRF;
+	u32 mm;
+
+	if (!!p->twin != twin)
+		fail("I9: p%u at %c in %s, twin %d", k, name, page_state_name(p->state), !!p->twin);
+	if ((twin || p->state == DSM_PAGE_HOMEW) && !on_lists)
+		fail("I9: p%u at %c in %s is on no list", k, name, page_state_name(p->state));
+	if (p->need < n->last_need[k])
+		fail("I14: need of p%u at %c falls", k, name);
+	n->last_need[k] = p->need;
+	if ((p->state == DSM_PAGE_RD || p->state == DSM_PAGE_WR) && p->ver < p->need)
+		fail("I14: p%u at %c readable at version %llu, needs %llu", k, name, (unsigned long long)p->ver,
+		     (unsigned long long)p->need);
+	if (p->state == DSM_PAGE_HOME || p->state == DSM_PAGE_HOMEW) {
+		if (p->ver < n->last_ver[k])
+			fail("I13: version of p%u falls", k);
+		n->last_ver[k] = p->ver;
+	}
+	if (n->walks[k])
+		return;
+	for (mm = 0; mm < 2; mm++) {
+		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->state != DSM_PAGE_WR && p->state != DSM_PAGE_HOMEW)
+			fail("I10: p%u at %c is mapped writable in %s", k, name, page_state_name(p->state));
+		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->flags & DSM_PF_FLUSH)
+			fail("I11: p%u at %c is mapped writable while it is flushed", k, name);
+		if (n->pte[mm][k] != DSM_PAGE_NONE &&
+		    (p->state == DSM_PAGE_INV || p->state == DSM_PAGE_FET || p->state == DSM_PAGE_WRS ||
+		     p->state == DSM_PAGE_WRF || p->state == DSM_PAGE_FREE))
+			fail("I10: p%u at %c is mapped in %s", k, name, page_state_name(p->state));
+	}
+}
+
+/* I13, I29: what a release tells of is told once. */
+static void check_own_log(struct node *n)
+{
+	const struct dsm_interval *rec;
+	u32 i;
+
+	if (n->e.floor[n->e.self] > n->last_known)
+		w.o.log_trimmed = true;
+	list_for_each_entry(rec, &n->e.log[n->e.self], link) {
+		if (rec->seq <= n->last_known)
+			continue;
+		for (i = 0; i < rec->count; i++) {
+			u32 p;
+
+			for (p = 0; p < MAX_PAGES; p++)
+				if (w.idx_of[p] == rec->notice[i].idx && rec->notice[i].ver < 256 &&
+				    w.o.noticed[p][rec->notice[i].ver]++)
+					fail("I13: version %llu of p%u is told of twice",
+					     (unsigned long long)rec->notice[i].ver, p);
+		}
+	}
+	n->last_known = n->e.known[n->e.self];
+}
+
+static void check_knowledge(struct node *n)
+{
+	u32 k;
+
+	for (k = 0; k < w.l->nodes; k++) {
+		if (n->e.known[k] > w.node[k].e.known[k])
+			fail("I16: %c knows more of %c than %c itself", 'A' + node_id(n), 'A' + k, 'A' + k);
+		if (n->e.applied[k] > n->e.known[k])
+			fail("I16: %c applied more of %c than it knows", 'A' + node_id(n), 'A' + k);
+	}
+	if (n->e.known[n->e.self] != n->last_known)
+		check_own_log(n);
+}
+
+/* ---- I17 ---- */
+
+static bool in_flight(u32 src, u32 dst, u8 type, u64 key, int state)
+{
+	struct dsm_wire_lock body;
+	u32 i;
+
+	for (i = 0; i < w.n_flying; i++) {
+		const struct flying *f = &w.flying[i];
+
+		if ((src < MAX_NODES && f->src != src) || (dst < MAX_NODES && f->m->dst != dst) || f->m->data[0] != type)
+			continue;
+		memcpy(&body, f->m->data + DSM_HDR_BYTES, sizeof(body));
+		if (le64_to_cpu(body.key) == key && (state < 0 || body.state == state))
+			return true;
+	}
+	return false;
+}
+
+static u32 tokens_at(struct node *n, u64 key)
+{
+	struct dsm_lock *l = dsm_lock_find(&n->e, n->space.id, key);
+	u32 manager = dsm_manager(&n->space, DSM_MSG_LOCK_REQ, key);
+
+	if (!l)
+		return manager == node_id(n);
+	switch (l->state) {
+	case DSM_LOCK_NONE:
+		return 0;
+	case DSM_LOCK_WAITING:
+		return !list_empty(&l->cont.link);	/* the token is here, its notices are not */
+	case DSM_LOCK_RETURNING:
+		return !(l->flags & DSM_LOCKF_SENT) || in_flight(node_id(n), manager, DSM_MSG_LOCK_RETURN, key, -1) ||
+		       in_flight(manager, node_id(n), DSM_MSG_LOCK_RETURN_ACK, key, 0);
+	default:
+		return 1;
+	}
+}
+
+static void check_tokens(void)
+{
+	u32 k, i;
+
+	for (k = 0; k < MAX_KEYS; k++) {
+		u32 tokens = 0;
+
+		for (i = 0; i < w.l->nodes; i++)
+			if (!w.node[i].dead)
+				tokens += tokens_at(&w.node[i], w.lock_key[k]);
+		for (i = 0; i < w.l->nodes; i++)
+			tokens += in_flight(MAX_NODES, i, DSM_MSG_LOCK_GRANT, w.lock_key[k], -1);
+		if (tokens > 1 || (!tokens && w.crashed < 0))
+			fail("I17: lock %u has %u tokens", k, tokens);
+	}
+}
+
+void check_step(void)
+{
+	u32 i, p;
+
+	for (i = 0; i < w.l->nodes; i++) {
+		struct node *n = &w.node[i];
+
+		if (n->dead)
+			continue;
+		for (p = 0; p < MAX_PAGES; p++)
+			if (n->exists[p])
+				check_page(n, p);
+		check_knowledge(n);
+	}
+	check_tokens();
+}
+
+/* I4: at the end of an acquire nothing is mapped that a notice named. */
+void check_acquired(struct node *n)
+{
+	u32 p;
+
+	for (p = 0; p < MAX_PAGES; p++) {
+		const struct dsm_page *page = &n->page[p];
+
+		if (!n->exists[p] || page->home == node_id(n))
+			continue;
+		if ((n->pte[0][p] || n->pte[1][p]) && page->ver < page->need)
+			fail("I4: p%u at %c is mapped at version %llu after an acquire of %llu", p, 'A' + node_id(n),
+			     (unsigned long long)page->ver, (unsigned long long)page->need);
+	}
+}
+
+/* I11, I12: made from a frame nobody writes, and exact. */
+void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes, bool keep, const u8 *twin)
+{
+	const u8 *frame = p->frame;
+	u8 out[DSM_PAGE_BYTES];
+	u32 k = page_number(p), i, idx;
+
+	if (bytes < 0)
+		fail("I12: diff of p%u does not fit", k);
+	if (!keep && (n->pte[0][k] == DSM_PAGE_WRITABLE || n->pte[1][k] == DSM_PAGE_WRITABLE))
+		fail("I11: diff of p%u at %c while it is mapped writable", k, 'A' + node_id(n));
+	if (bytes && dsm_diff_check(record, bytes, DSM_PAGE_BYTES, &idx) != bytes)
+		fail("I12: diff of p%u fails its own check", k);
+	for (i = 0; i < DSM_PAGE_BYTES; i++)
+		out[i] = ~frame[i];
+	if (bytes)
+		dsm_diff_apply(record, out, DSM_PAGE_BYTES);
+	for (i = 0; i < DSM_PAGE_BYTES; i++)
+		if ((out[i] == frame[i]) != (frame[i] != twin[i]))
+			fail("I12: diff of p%u is wrong at byte %u", k, i);
+}
+
+/* ---- the end ---- */
+
+static u32 list_length(const struct list_head *head)
+{
+	const struct list_head *pos;
+	u32 n = 0;
+
+	for (pos = head->next; pos != head; pos = pos->next)
+		n++;
+	return n;
+}
+
+static void check_pools(struct node *n)
+{
+	u32 twins = 0, requests = list_length(&n->e.deferred), records = 0, locks = 0, i, b;
+	struct dsm_barrier *bar;
+	struct dsm_flag *flag;
+	struct dsm_lock *l;
+
+	for (i = 0; i < MAX_PAGES; i++)
+		twins += n->exists[i] && n->page[i].twin;
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		records += list_length(&n->e.log[i]);
+	for (i = 0; i < MAX_KEYS; i++) {
+		b = i;
+		l = dsm_lock_find(&n->e, n->space.id, w.lock_key[b]);
+		if (l) {
+			locks++;
+			requests += list_length(&l->queued);
+		}
+		hlist_for_each_entry(bar, dsm_key_bucket(n->e.barriers, n->space.id, w.barrier_key[b]), by_key)
+			requests += list_length(&bar->arrivals);
+		hlist_for_each_entry(flag, dsm_key_bucket(n->e.flags, n->space.id, w.flag_key[b]), by_key)
+			requests += list_length(&flag->waiters);
+	}
+	if (n->e.twins != twins || n->e.pool[DSM_POOL_TWIN].count + twins != world_given(n, DSM_POOL_TWIN))
+		fail("twins leak at %c", 'A' + node_id(n));
+	if (n->e.log_records != records ||
+	    n->e.pool[DSM_POOL_INTERVAL].count + records != world_given(n, DSM_POOL_INTERVAL))
+		fail("interval records leak at %c", 'A' + node_id(n));
+	if (n->e.n_locks != locks || n->e.pool[DSM_POOL_LOCK].count + locks != world_given(n, DSM_POOL_LOCK))
+		fail("locks leak at %c", 'A' + node_id(n));
+	if (n->e.pool[DSM_POOL_REQUEST].count + requests != world_given(n, DSM_POOL_REQUEST))
+		fail("requests leak at %c", 'A' + node_id(n));
+}
+
+static void check_node_idle(struct node *n)
+{
+	const char name = 'A' + node_id(n);
+	u32 k;
+
+	if (n->e.rel_done != n->e.rel_seq || n->e.rel_wanted)
+		fail("I26: a release of %c never ends", name);
+	if (n->e.acq_busy)
+		fail("I26: an acquire of %c never ends", name);
+	for (k = 0; k < w.l->nodes; k++)
+		if (n->e.pull[k].busy)
+			fail("I26: a pull of %c never ends", name);
+	for (k = 0; k < MAX_PAGES; k++)
+		if (n->exists[k] && (n->page[k].flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_PENDING | DSM_PF_TODO) ||
+				     ((n->page[k].state == DSM_PAGE_FET || n->page[k].state == DSM_PAGE_WRF) &&
+				      w.crashed < 0)))
+			fail("I26: p%u at %c is left in %s, flags %x", k, name, page_state_name(n->page[k].state),
+			     n->page[k].flags);
+	for (k = 0; k < MAX_KEYS; k++) {
+		struct dsm_lock *l = dsm_lock_find(&n->e, n->space.id, w.lock_key[k]);
+
+		if (l && (l->state == DSM_LOCK_WAITING || l->state == DSM_LOCK_GRANTING ||
+			  l->state == DSM_LOCK_RETURNING || !list_empty(&l->waiters)))
+			fail("I26: lock %u at %c is left in state %u", k, name, l->state);
+	}
+	check_pools(n);
+}
+
+static struct node *home_node(u32 p)
+{
+	u32 i;
+
+	for (i = 0; i < w.l->nodes; i++) {
+		struct node *n = &w.node[i];
+
+		if (n->exists[p] && (n->page[p].state == DSM_PAGE_HOME || n->page[p].state == DSM_PAGE_HOMEW))
+			return n;
+	}
+	return NULL;
+}
+
+/* I28, and I29: every version a home gave out was told of. */
+static void check_copies(u32 p)
+{
+	struct node *h = home_node(p);
+	u32 i, v;
+
+	if (!h)
+		return;
+	if (!w.o.log_trimmed)
+		for (v = 1; v <= h->page[p].ver && v < 256; v++)
+			if (!w.o.noticed[p][v])
+				fail("I29: nobody tells of version %u of p%u", v, p);
+	if (!(w.l->flags & LITMUS_QUIET))
+		return;
+	for (i = 0; i < w.l->nodes; i++) {
+		struct node *n = &w.node[i];
+
+		if (n != h && n->exists[p] && (n->page[p].state == DSM_PAGE_RD || n->page[p].state == DSM_PAGE_WR) &&
+		    memcmp(n->frame[p], h->frame[p], DSM_PAGE_BYTES))
+			fail("I28: copy of p%u at %c differs from its home", p, 'A' + i);
+	}
+}
+
+void check_end(void)
+{
+	const char *why;
+	u32 i;
+
+	for (i = 0; i < w.l->threads; i++) {
+		const struct thread *t = &w.thread[i];
+
+		if (t->state != TS_DONE && !w.node[t->node].dead)
+			fail("I26: %s hangs in operation %u (state %u, waits for %u)", thread_name(t), t->pc, t->state,
+			     t->block);
+	}
+	for (i = 0; i < w.l->nodes; i++)
+		if (!w.node[i].dead)
+			check_node_idle(&w.node[i]);
+	if (w.crashed < 0)
+		for (i = 0; i < MAX_PAGES; i++)
+			check_copies(i);
+	why = w.l->final && !w.killed && w.crashed < 0 ? w.l->final() : NULL;
+	if (why)
+		fail("outcome: %s", why);
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Runs: what can happen next, who chooses, replay, making a failing run simpler, the systematic search.
+ *
+ * Actions are sorted by age. Choosing number n puts the n older ones behind all others, at the price of n
+ * delays; always choosing number 0 is the run without any surprise. The search
+ * visits all runs up to a number of delays.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include "explore.h"
+
+char fail_reason[400];
+static jmp_buf on_fail;
+
+void fail(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(fail_reason, sizeof(fail_reason), fmt, args);
+	va_end(args);
+	longjmp(on_fail, 1);
+}
+
+static void assert_handler(const char *cond, const char *file, int line)
+{
+	const char *base = strrchr(file, '/');
+
+	fail("assertion %s (%s:%d)", cond, base ? base + 1 : file, line);
+}
+
+void explore_init(void)
+{
+	dsm_host_assert_handler = assert_handler;
+}
+
+/* ---- what can happen ---- */
+
+static u32 add(struct act *acts, u32 n, u8 kind, u8 a, u8 b, u32 id, u32 *stamp)
+{
+	acts[n] = (struct act){ .kind = kind, .a = a, .b = b, .id = id, .stamp = stamp };
+	return n + 1;
+}
+
+static u32 node_actions(struct act *acts, u32 n, u32 i)
+{
+	struct node *node = &w.node[i];
+	u32 k;
+
+	if (node->dead)
+		return n;
+	if (node->run)
+		n = add(acts, n, ACT_RUN, i, 0, 16 + i, &node->run_stamp);
+	if (lose_enabled(node))
+		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
+	for (k = 0; k < w.set.flushers; k++)
+		if (flusher_enabled(node, &node->flusher[k]))
+			n = add(acts, n, ACT_FLUSHER, i, k, 8 + i * MAX_FLUSHERS + k, &node->flusher[k].stamp);
+	return n;
+}
+
+static u32 env_actions(struct act *acts, u32 n)
+{
+	u32 i, end = n;
+
+	for (i = 0; i < w.l->threads; i++) {
+		struct thread *t = &w.thread[i];
+
+		if (w.node[t->node].dead)
+			continue;
+		if (thread_can_time_out(t))
+			end = add(acts, end, ACT_ENV_TIMEOUT, i, 0, 0, NULL);
+		if (w.l->flags & LITMUS_KILL && thread_can_be_killed(t))
+			end = add(acts, end, ACT_ENV_KILL, i, 0, 0, NULL);
+	}
+	if (w.l->flags & LITMUS_CRASH && w.crashed < 0)
+		for (i = 0; i < w.l->nodes; i++)
+			end = add(acts, end, ACT_ENV_CRASH, i, 0, 0, NULL);
+	return end - n;
+}
+
+u32 world_actions(struct act *acts, u32 *n_env)
+{
+	u32 n = 0, i, k;
+
+	for (i = 0; i < w.l->threads; i++)
+		if (!w.node[w.thread[i].node].dead && thread_enabled(&w.thread[i]))
+			n = add(acts, n, ACT_THREAD, i, 0, i, &w.thread[i].stamp);
+	for (i = 0; i < w.l->nodes; i++)
+		n = node_actions(acts, n, i);
+	for (i = 0; i < w.n_flying; i++)
+		n = add(acts, n, w.flying[i].posted ? ACT_READ : ACT_DELIVER, i, 0, 32 + w.flying[i].id,
+			&w.flying[i].stamp);
+	/* Nearly sorted, and short. */
+	for (i = 1; i < n; i++) {
+		struct act act = acts[i];
+
+		for (k = i; k && *acts[k - 1].stamp > *act.stamp; k--)
+			acts[k] = acts[k - 1];
+		acts[k] = act;
+	}
+	*n_env = n ? env_actions(acts, n) : 0;
+	return n;
+}
+
+static void run_step(struct node *n)
+{
+	struct dsm_actions acts;
+
+	say("%c goes on with what became possible", 'A' + node_id(n));
+	n->run = false;
+	step_begin(n, &acts);
+	dsm_engine_run(&n->e, &acts);
+	step_end(n, &acts);
+}
+
+static void perform(const struct act *act)
+{
+	switch (act->kind) {
+	case ACT_THREAD:
+		thread_step(&w.thread[act->a]);
+		break;
+	case ACT_FLUSHER:
+		flusher_step(&w.node[act->a], &w.node[act->a].flusher[act->b]);
+		break;
+	case ACT_RUN:
+		run_step(&w.node[act->a]);
+		break;
+	case ACT_READ:
+		flying_read(act->a);
+		break;
+	case ACT_DELIVER:
+		flying_deliver(act->a);
+		break;
+	case ACT_LOSE:
+		lose_step(&w.node[act->a]);
+		break;
+	case ACT_ENV_TIMEOUT:
+		thread_time_out(&w.thread[act->a]);
+		break;
+	case ACT_ENV_KILL:
+		thread_kill(&w.thread[act->a]);
+		break;
+	default:
+		crash_node(act->a);
+	}
+}
+
+/* ---- who chooses ---- */
+
+static u64 next_random(u64 *state)
+{
+	u64 x = *state += 0x9e3779b97f4a7c15ull;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
+u32 random_below(u64 *state, u32 n)
+{
+	return (next_random(state) >> 32) * n >> 32;
+}
+
+static u32 choose_env(struct chooser *c, u32 n, u32 n_env)
+{
+	/* Once in about fifty steps something goes wrong. */
+	if (n_env && !random_below(&c->random, 50))
+		return n + random_below(&c->random, n_env);
+	return U32_MAX;
+}
+
+static u32 choose_priority(struct chooser *c, const struct act *acts, u32 n)
+{
+	u32 i, best = 0;
+
+	for (i = 1; i < n; i++)
+		if (c->priority[acts[i].id % PRIORITIES] > c->priority[acts[best].id % PRIORITIES])
+			best = i;
+	for (i = 0; i < CHANGES; i++)
+		if (c->change[i] == w.steps)
+			c->priority[acts[best].id % PRIORITIES] = i;
+	return best;
+}
+
+static u32 choose(struct chooser *c, const struct act *acts, u32 n, u32 n_env)
+{
+	u32 i, pick;
+
+	if (w.steps < c->n_fixed)
+		return min(c->fixed[w.steps], (u16)(n + n_env - 1));
+	if (c->kind == CHOOSE_FIRST)
+		return 0;
+	pick = choose_env(c, n, n_env);
+	if (pick != U32_MAX)
+		return pick;
+	if (c->kind == CHOOSE_PRIORITY)
+		return choose_priority(c, acts, n);
+	if (c->kind == CHOOSE_STICKY && random_below(&c->random, 4))
+		for (i = 0; i < n; i++)
+			if (acts[i].id == c->last)
+				return i;
+	pick = random_below(&c->random, n);
+	c->last = acts[pick].id;
+	return pick;
+}
+
+void chooser_random(struct chooser *c, u64 seed, u32 length)
+{
+	u32 i;
+
+	c->n_fixed = 0;
+	c->random = seed;
+	c->last = U32_MAX;
+	i = random_below(&c->random, 10);
+	c->kind = i < 4 ? CHOOSE_ANY : i < 8 ? CHOOSE_PRIORITY : CHOOSE_STICKY;
+	if (c->kind != CHOOSE_PRIORITY)
+		return;
+	for (i = 0; i < PRIORITIES; i++)
+		c->priority[i] = CHANGES + (next_random(&c->random) >> 33);
+	for (i = 0; i < CHANGES; i++)
+		c->change[i] = random_below(&c->random, length + 1);
+}
+
+/* ---- one run ---- */
+
+static void run_all(struct chooser *c, struct record *rec)
+{
+	struct act acts[MAX_ACTS];
+	u32 n, n_env, pick, i;
+
+	for (;;) {
+		n = world_actions(acts, &n_env);
+		if (!n)
+			break;
+		if (w.steps == MAX_STEPS)
+			fail("I26: goes on for ever (%u steps)", MAX_STEPS);
+		pick = choose(c, acts, n, n_env);
+		rec->choice[w.steps] = pick;
+		rec->n[w.steps] = n;
+		rec->n_env[w.steps] = n_env;
+		rec->length = ++w.steps;
+		for (i = 0; i < pick && pick < n; i++)
+			*acts[i].stamp = ++w.next_stamp;
+		perform(&acts[pick]);
+		check_step();
+		if (c->prune && w.steps >= c->n_fixed && c->prune(rec)) {
+			rec->pruned = true;
+			return;
+		}
+	}
+	check_end();
+}
+
+/* True: nothing wrong. */
+bool run(const struct litmus *l, const struct setting *s, struct chooser *c, struct record *rec)
+{
+	rec->length = 0;
+	rec->pruned = false;
+	fail_reason[0] = 0;
+	if (setjmp(on_fail))
+		return false;
+	world_start(l, s);
+	run_all(c, rec);
+	return true;
+}
+
+bool replay(const struct litmus *l, const struct setting *s, const struct record *rec, struct record *out)
+{
+	static struct chooser c;
+
+	c.kind = CHOOSE_FIRST;
+	c.fixed = rec->choice;
+	c.n_fixed = rec->length;
+	return run(l, s, &c, out);
+}
+
+/* ---- a simpler run that fails in the same way ---- */
+
+static bool same_reason(const char *reason)
+{
+	/* Down to the first digit: the same kind of failure. */
+	u32 n = strcspn(reason, "0123456789(");
+
+	return !strncmp(reason, fail_reason, n);
+}
+
+void simplify(const struct litmus *l, const struct setting *s, struct record *rec)
+{
+	static struct record trial, out;
+	char reason[sizeof(fail_reason)];
+	u32 chunk, at, i;
+	bool better = true;
+
+	if (replay(l, s, rec, &out))
+		return;
+	strcpy(reason, fail_reason);
+	for (chunk = rec->length; chunk; chunk = better ? chunk : chunk / 2) {
+		better = false;
+		for (at = 0; at < rec->length; at += chunk) {
+			bool change = false;
+
+			trial = *rec;
+			for (i = at; i < at + chunk && i < trial.length; i++) {
+				change |= trial.choice[i];
+				trial.choice[i] = 0;
+			}
+			if (!change || replay(l, s, &trial, &out) || !same_reason(reason))
+				continue;
+			*rec = out;
+			better = true;
+		}
+	}
+	replay(l, s, rec, &out);
+}
+
+/* ---- systematic ---- */
+
+static u32 price(const struct record *rec, u32 at, u32 choice)
+{
+	return choice < rec->n[at] ? choice : 2;
+}
+
+/*
+ * All runs with at most @bound delays. Return: false: failed, see @rec. @search->complete: none is left out.
+ */
+bool search(const struct litmus *l, const struct setting *s, u32 bound, struct search *search, struct record *rec)
+{
+	static u16 fixed[MAX_STEPS];
+	static struct chooser c;
+	u32 at, cost;
+
+	c = (struct chooser){ .kind = CHOOSE_FIRST, .fixed = fixed };
+	search->complete = false;
+	for (;;) {
+		if (!run(l, s, &c, rec))
+			return false;
+		search->runs++;
+		search->steps += rec->length - min(rec->length, c.n_fixed);
+		cost = 0;
+		for (at = 0; at < rec->length; at++)
+			cost += price(rec, at, rec->choice[at]);
+		for (;;) {
+			u32 next;
+
+			if (!at) {
+				search->complete = true;
+				return true;
+			}
+			at--;
+			cost -= price(rec, at, rec->choice[at]);
+			next = rec->choice[at] + 1;
+			if (next < rec->n[at] && cost + next > bound)
+				next = rec->n[at];	/* further ones are dearer still; what goes wrong has one price */
+			if (next < (u32)rec->n[at] + rec->n_env[at] && cost + price(rec, at, next) <= bound) {
+				memcpy(fixed, rec->choice, at * sizeof(fixed[0]));
+				fixed[at] = next;
+				c.n_fixed = at + 1;
+				break;
+			}
+		}
+		if (search->expired && search->expired())
+			return true;
+	}
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The litmus programs of protocol.md 5.2 that apply to hlrc by messages, and some of our own. What a load may
+ * return is the oracle's business; a program adds only what the oracle cannot see.
+ */
+#include "model.h"
+
+#define A 0
+#define B 1
+#define C 2
+#define END { OP_END, 0, 0, 0 }
+#define PROG(name, ...) static const struct op name[] = { __VA_ARGS__, END }
+
+static s8 reg(u32 thread, u32 r)
+{
+	return w.thread[thread].reg[r];
+}
+
+/* L1: what was written under a lock is seen under it. */
+PROG(l1_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l1_b, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+
+/* L2: plain spin loop, unrolled: no order is promised, but each value is one that was written. */
+PROG(l2_a, STORE(0, 0, 1), STORE(1, 1, 1), RELEASE);
+PROG(l2_b, LOAD(1, 1, 0), LOAD(0, 0, 1), ACQUIRE, LOAD(1, 1, 2), LOAD(0, 0, 3));
+
+/* L3: flags. */
+PROG(l3_a, STORE(0, 0, 1), SET(0));
+PROG(l3_b, LOAD(0, 0, 1), WAIT(0), LOAD(0, 0, 0));
+
+/* L6: a reader never sees a location go back. */
+PROG(l6_a, STORE(0, 0, 1), RELEASE, STORE(0, 0, 2), RELEASE);
+PROG(l6_b, LOAD(0, 0, 0), LOAD(0, 0, 1), LOAD(0, 0, 2), LOAD(0, 0, 3));
+PROG(l6_b2, ACQUIRE, ACQUIRE);
+
+static const char *l6_final(void)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		if (reg(1, i) > reg(1, i + 1))
+			return "a location went backwards";
+	return NULL;
+}
+
+/* L7: neighbours within one word. */
+PROG(l7_a, STORE(0, 0, 1), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), BARRIER(0, 3));
+PROG(l7_b, STORE(0, 1, 1), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), BARRIER(0, 3));
+PROG(l7_c, STORE(0, 2, 1), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), BARRIER(0, 3));
+
+/* L8: a counter under a lock. */
+PROG(l8_t, LOCK(0), INC(0, 0), UNLOCK(0), LOOP(1, 0), BARRIER(0, 6), LOAD(0, 0, 0), BARRIER(0, 6));
+PROG(l8_s, LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 3), LOAD(0, 0, 0), BARRIER(0, 3));
+
+static const char *l8_final(void)
+{
+	return reg(0, 0) == 12 ? NULL : "the counter lost an increment";
+}
+
+static const char *l8_small_final(void)
+{
+	return reg(0, 0) == 3 ? NULL : "the counter lost an increment";
+}
+
+/* L9: two writers of one page, two locks, a sharer that follows one of them. */
+PROG(l9_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0));
+PROG(l9_b, LOCK(1), STORE(0, 1, 1), UNLOCK(1), TELL(0));
+PROG(l9_c, LOAD(0, 1, 1), HEAR(0), LOCK(1), LOAD(0, 1, 0), UNLOCK(1));
+
+/* L10: a release waits for its siblings' releases. */
+PROG(l10_a1, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l10_a2, LOCK(1), STORE(0, 1, 1), UNLOCK(1), TELL(1));
+PROG(l10_b, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+PROG(l10_c, LOAD(0, 1, 1), HEAR(1), LOCK(1), LOAD(0, 1, 0), UNLOCK(1));
+PROG(l10_flag_a1, STORE(0, 0, 1), SET(0));
+PROG(l10_flag_a2, STORE(0, 1, 1), SET(1));
+PROG(l10_flag_b, LOAD(0, 0, 1), WAIT(0), LOAD(0, 0, 0));
+PROG(l10_flag_c, LOAD(0, 1, 1), WAIT(1), LOAD(0, 1, 0));
+
+/* L11: an acquire waits for its siblings' acquires. */
+PROG(l11_b, LOCK(0), LOCK(1), STORE(0, 0, 1), UNLOCK(0), UNLOCK(1), TELL(0));
+PROG(l11_a1, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+PROG(l11_a2, LOAD(0, 0, 1), HEAR(0), LOCK(1), LOAD(0, 0, 0), UNLOCK(1));
+
+/* L12: transitive. */
+PROG(l12_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l12_b, HEAR(0), LOCK(0), STORE(1, 1, 1), UNLOCK(0), LOCK(1), UNLOCK(1), TELL(1));
+PROG(l12_c, LOAD(0, 0, 2), LOAD(1, 1, 3), HEAR(1), LOCK(1), LOAD(1, 1, 0), LOAD(0, 0, 1), UNLOCK(1));
+
+/* L13: the first link is a hand-over within a node. */
+PROG(l13_a1, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l13_a2, HEAR(0), LOCK(0), STORE(1, 1, 1), UNLOCK(0), LOCK(1), UNLOCK(1), TELL(1));
+PROG(l13_b, LOAD(0, 0, 2), LOAD(1, 1, 3), HEAR(1), LOCK(1), LOAD(0, 0, 0), LOAD(1, 1, 1), UNLOCK(1));
+
+/* L14: writing back the old value after a merge. */
+PROG(l14_a1, HEAR(0), LOCK(0), STORE(0, 0, 0), UNLOCK(0), TELL(1));
+PROG(l14_a2, STORE(0, 2, 5), STORE(0, 3, 6));
+PROG(l14_b, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l14_c, HEAR(1), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+
+/* L15: a sibling stores all the time while a notice is applied and merged. */
+PROG(l15_a1, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0), BARRIER(0, 3), LOAD(0, 2, 2), LOAD(0, 3, 3),
+     BARRIER(0, 3));
+PROG(l15_a2, STORE(0, 2, 1), STORE(0, 3, 1), STORE(0, 2, 2), STORE(0, 3, 2), STORE(0, 2, 3), BARRIER(0, 3),
+     LOAD(0, 2, 2), BARRIER(0, 3));
+PROG(l15_b, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0), BARRIER(0, 3), LOAD(0, 2, 0), LOAD(0, 3, 1), BARRIER(0, 3));
+
+/* L16: a fetch under way when a notice is applied. */
+PROG(l16_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l16_b1, HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+PROG(l16_b2, PREFETCH(0), LOAD(0, 1, 0));
+
+/* L17: own diff on its way when a notice makes us fetch. */
+PROG(l17_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), EARLY, HEAR(0), LOCK(1), LOAD(0, 0, 0), LOAD(0, 1, 1), STORE(0, 2, 3),
+     UNLOCK(1), BARRIER(0, 2), LOAD(0, 2, 2), BARRIER(0, 2));
+PROG(l17_b, LOCK(1), STORE(0, 1, 2), UNLOCK(1), TELL(0), BARRIER(0, 2), LOAD(0, 0, 0), LOAD(0, 2, 1), BARRIER(0, 2));
+
+/* L23: phases. */
+#define PHASE(me, value) STORE(0, me, value), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), LOAD(0, 2, 2), BARRIER(0, 3)
+PROG(l23_a, PHASE(0, 1), PHASE(0, 2));
+PROG(l23_b, PHASE(1, 1), PHASE(1, 2));
+PROG(l23_c, PHASE(2, 1), PHASE(2, 2));
+
+/* L27: flushed early, not written again. */
+PROG(l27_a, STORE(0, 0, 1), EARLY, LOCK(0), UNLOCK(0), TELL(0));
+PROG(l27_b, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+
+/* L28: two homes, one slow; the grant comes from a third node's lock. */
+PROG(l28_a, LOCK(0), STORE(0, 0, 1), STORE(1, 0, 1), UNLOCK(0), TELL(0));
+PROG(l28_b, LOAD(0, 0, 2), LOAD(1, 0, 3), HEAR(0), LOCK(0), LOAD(0, 0, 0), LOAD(1, 0, 1), UNLOCK(0));
+
+/* L30: first touch by several at once. */
+PROG(l30_a, STORE(0, 0, 1), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 2, 1), BARRIER(0, 3));
+PROG(l30_b, STORE(0, 1, 2), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 2, 1), BARRIER(0, 3));
+PROG(l30_c, STORE(0, 2, 3), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 0, 1), BARRIER(0, 3));
+
+/* L33: a node that loops on a lock lets the others have their turn; see check.c. */
+PROG(l33_a, LOCK(0), UNLOCK(0), LOOP(23, 0));
+PROG(l33_b, LOCK(0), UNLOCK(0));
+
+/* L35: two unsynchronised writers of one byte; the neighbours stay whole. */
+PROG(l35_a, STORE(0, 1, 5), STORE(0, 0, 1), STORE(0, 2, 6), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 3, 1), BARRIER(0, 3));
+PROG(l35_b, STORE(0, 3, 7), STORE(0, 0, 2), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), LOAD(0, 2, 2), BARRIER(0, 3));
+PROG(l35_c, BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), LOAD(0, 3, 2), BARRIER(0, 3));
+
+/* L37: an acknowledgement with others' diffs in between does not raise the label. */
+PROG(l37_a, STORE(0, 0, 1), RELEASE, HEAR(0), LOCK(0), LOAD(0, 1, 0), UNLOCK(0));
+PROG(l37_c, LOCK(0), STORE(0, 1, 1), UNLOCK(0), RELEASE, TELL(0));
+
+/* L40: what reached a barrier's party by a lock reaches the others by the barrier. */
+PROG(l40_d, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l40_a, HEAR(0), LOCK(0), UNLOCK(0), BARRIER(0, 2));
+PROG(l40_b, LOAD(0, 0, 1), BARRIER(0, 2), LOAD(0, 0, 0));
+
+/* L41: two barriers of two. */
+PROG(l41_a, STORE(0, 0, 1), BARRIER(0, 2), BARRIER(1, 2));
+PROG(l41_b, BARRIER(0, 2), LOAD(0, 0, 0));
+PROG(l41_c, LOAD(0, 0, 1), BARRIER(1, 2), LOAD(0, 0, 0));
+
+/* L42: time limits and kills anywhere. */
+PROG(l42_t, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0));
+PROG(l42_k, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(1), UNLOCK(1), LOCK(0), INC(0, 0), UNLOCK(0));
+PROG(l42_b, STORE(0, 0, 1), BARRIER(0, 3));
+PROG(l42_f, STORE(0, 0, 1), SET(0), WAIT(1));
+PROG(l42_g, SET(1), WAIT(0), LOAD(0, 0, 0));
+
+/* L43: bare release and acquire. */
+PROG(l43_a, STORE(0, 0, 1), RELEASE, TELL(0));
+PROG(l43_b, LOAD(0, 0, 1), HEAR(0), ACQUIRE, LOAD(0, 0, 0));
+
+/* Tries. */
+PROG(try_t, TRY(0, 3), INC(0, 0), UNLOCK(0), TRY(0, 3), INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0),
+     BARRIER(0, 4));
+PROG(try_l, LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0), BARRIER(0, 4));
+
+static const char *try_final(void)
+{
+	u32 sum = 0, i;
+
+	for (i = 0; i < MAX_THREADS; i++)
+		sum += w.o.sections[i];
+	return reg(0, 0) == (s8)sum ? NULL : "the counter lost an increment";
+}
+
+/* P9: a device stores into a page after a sibling's release has flushed it. */
+PROG(dma_a1, PIN(0), DMA(0, 0, 1), DMA(0, 1, 2), UNPIN(0), LOCK(0), UNLOCK(0), TELL(0));
+PROG(dma_a2, STORE(0, 2, 3), EARLY, EARLY, RELEASE);
+PROG(dma_b, LOAD(0, 0, 1), ACQUIRE, STORE(0, 3, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), LOAD(0, 1, 1), UNLOCK(0));
+
+/* Flags set, cleared and set again between barriers. */
+PROG(clear_a, STORE(0, 0, 1), SET(0), BARRIER(0, 2), CLEAR(0), STORE(0, 0, 2), BARRIER(0, 2), SET(0));
+PROG(clear_b, WAIT(0), LOAD(0, 0, 0), BARRIER(0, 2), BARRIER(0, 2), WAIT(0), LOAD(0, 0, 1));
+
+/* Two pages, two locks, threads on all nodes. */
+PROG(mix_1, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), LOCK(1), INC(0, 1), UNLOCK(1), BARRIER(0, 4), LOAD(0, 0, 0),
+     LOAD(0, 1, 1), LOAD(1, 0, 2), BARRIER(0, 4));
+PROG(mix_2, LOCK(1), INC(0, 1), UNLOCK(1), LOCK(0), INC(1, 0), INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0),
+     LOAD(0, 1, 1), LOAD(1, 0, 2), BARRIER(0, 4));
+
+static const char *mix_final(void)
+{
+	return reg(0, 0) == 4 && reg(0, 1) == 4 && reg(0, 2) == 4 ? NULL : "a counter lost an increment";
+}
+
+/* Loss of a node while everything is in use. */
+PROG(crash_t, LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 3), LOCK(1), INC(1, 0), UNLOCK(1), RELEASE, ACQUIRE, LOAD(0, 0, 0));
+PROG(crash_l, LOCK(0), INC(0, 0), UNLOCK(0), TRY(0, 3), INC(0, 0), UNLOCK(0), LOCK(1), INC(1, 1), UNLOCK(1), LOCK(0),
+     INC(0, 0), UNLOCK(0));
+PROG(crash_f, STORE(0, 0, 1), SET(0), WAIT(1), LOAD(1, 0, 0));
+PROG(crash_g, STORE(1, 0, 1), SET(1), WAIT(0), LOAD(0, 0, 0));
+PROG(crash_b, STORE(0, 0, 1), BARRIER(0, 4), STORE(0, 1, 1), BARRIER(0, 4), LOAD(0, 1, 1), BARRIER(1, 4));
+
+const struct litmus litmus_list[] = {
+	{ "L1", 3, 2, { A, B }, 0, { l1_a, l1_b }, NULL },
+	{ "L2", 3, 2, { A, B }, 0, { l2_a, l2_b }, NULL },
+	{ "L3", 3, 3, { A, B, C }, 0, { l3_a, l3_b, l3_b }, NULL },
+	{ "L6", 2, 3, { A, B, B }, 0, { l6_a, l6_b, l6_b2 }, l6_final },
+	{ "L7", 3, 3, { A, B, C }, LITMUS_QUIET, { l7_a, l7_b, l7_c }, NULL },
+	{ "L8", 3, 6, { A, A, B, B, C, C }, LITMUS_QUIET | LITMUS_WALK_ONLY, { l8_t, l8_t, l8_t, l8_t, l8_t, l8_t },
+	  l8_final },
+	{ "L8small", 3, 3, { A, B, C }, LITMUS_QUIET, { l8_s, l8_s, l8_s }, l8_small_final },
+	{ "L9", 3, 3, { A, B, C }, 0, { l9_a, l9_b, l9_c }, NULL },
+	{ "L10", 3, 4, { A, A, B, C }, 0, { l10_a1, l10_a2, l10_b, l10_c }, NULL },
+	{ "L10flag", 3, 4, { A, A, B, C }, 0, { l10_flag_a1, l10_flag_a2, l10_flag_b, l10_flag_c }, NULL },
+	{ "L11", 2, 3, { B, A, A }, 0, { l11_b, l11_a1, l11_a2 }, NULL },
+	{ "L12", 3, 3, { A, B, C }, 0, { l12_a, l12_b, l12_c }, NULL },
+	{ "L13", 2, 3, { A, A, B }, 0, { l13_a1, l13_a2, l13_b }, NULL },
+	{ "L14", 3, 4, { A, A, B, C }, 0, { l14_a1, l14_a2, l14_b, l14_c }, NULL },
+	{ "L15", 2, 3, { A, A, B }, LITMUS_QUIET, { l15_a1, l15_a2, l15_b }, NULL },
+	{ "L16", 2, 3, { A, B, B }, 0, { l16_a, l16_b1, l16_b2 }, NULL },
+	{ "L17", 2, 2, { A, B }, LITMUS_QUIET, { l17_a, l17_b }, NULL },
+	{ "L23", 3, 3, { A, B, C }, LITMUS_QUIET, { l23_a, l23_b, l23_c }, NULL },
+	{ "L27", 2, 2, { A, B }, 0, { l27_a, l27_b }, NULL },
+	{ "L28", 3, 2, { A, B }, 0, { l28_a, l28_b }, NULL },
+	{ "L30", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_FIRST_TOUCH, { l30_a, l30_b, l30_c }, NULL },
+	{ "L33", 2, 3, { A, A, B }, LITMUS_WALK_ONLY, { l33_a, l33_a, l33_b }, NULL },
+	{ "L35", 3, 3, { A, B, C }, LITMUS_QUIET, { l35_a, l35_b, l35_c }, NULL },
+	{ "L37", 3, 2, { A, C }, 0, { l37_a, l37_c }, NULL },
+	{ "L40", 3, 3, { C, A, B }, 0, { l40_d, l40_a, l40_b }, NULL },
+	{ "L41", 3, 3, { A, B, C }, 0, { l41_a, l41_b, l41_c }, NULL },
+	{ "L42time", 3, 4, { A, A, B, C }, 0, { l42_t, l42_t, l42_t, l42_t }, NULL },
+	{ "L42kill", 3, 4, { A, A, B, C }, LITMUS_KILL | LITMUS_ERRORS, { l42_k, l42_k, l42_k, l42_k }, NULL },
+	{ "L42barrier", 3, 3, { A, B, C }, LITMUS_KILL | LITMUS_ERRORS, { l42_b, l42_b, l42_b }, NULL },
+	{ "L42flag", 3, 2, { A, B }, LITMUS_KILL | LITMUS_ERRORS, { l42_f, l42_g }, NULL },
+	{ "L43", 3, 2, { A, B }, 0, { l43_a, l43_b }, NULL },
+	{ "try", 3, 4, { A, A, B, C }, LITMUS_QUIET, { try_t, try_t, try_t, try_l }, try_final },
+	{ "dma", 2, 3, { A, A, B }, 0, { dma_a1, dma_a2, dma_b }, NULL },
+	{ "clear", 3, 2, { A, B }, 0, { clear_a, clear_b }, NULL },
+	{ "mix", 3, 4, { A, B, B, C }, LITMUS_QUIET | LITMUS_WALK_ONLY, { mix_1, mix_2, mix_1, mix_2 }, mix_final },
+	{ "crash-lock", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_l, crash_l, crash_l, crash_l }, NULL },
+	{ "crash-all", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_t, crash_t, crash_t }, NULL },
+	{ "crash-flag", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_f, crash_g, crash_g, crash_f }, NULL },
+	{ "crash-barrier", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_b, crash_b, crash_b, crash_b },
+	  NULL },
+};
+const u32 litmus_count = ARRAY_SIZE(litmus_list);

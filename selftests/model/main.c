@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Command line of the explorer: which programs, for how long, and how a failure is shown.
+ *
+ *   model [--litmus NAME] [--walk-ms N] [--search-ms N] [--seed N] [--prefix TEXT]
+ *   model --litmus NAME --setting TEXT --choices TEXT      show one run
+ */
+#include <getopt.h>
+#include <time.h>
+#include "explore.h"
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+}
+
+static u64 deadline_ms;
+
+static bool expired(void)
+{
+	static u32 calls;
+
+	return !(++calls & 15) && now_ms() >= deadline_ms;
+}
+
+/* ---- settings ---- */
+
+static void random_setting(struct setting *s, const struct litmus *l, u64 *random)
+{
+	static const u32 log_caps[] = { 65536, 65536, 65536, 0, 1, 2 };
+	static const u32 lock_caps[] = { 65536, 0, 1 };
+	u32 i;
+
+	for (i = 0; i < MAX_PAGES; i++)
+		s->home[i] = random_below(random, l->nodes);
+	for (i = 0; i < MAX_KEYS; i++) {
+		s->lock_at[i] = random_below(random, l->nodes);
+		s->barrier_at[i] = random_below(random, l->nodes);
+		s->flag_at[i] = random_below(random, l->nodes);
+	}
+	s->sync_at = random_below(random, l->nodes);
+	s->log_cap = log_caps[random_below(random, l->flags & LITMUS_SMALL_LOG ? 3 : 6) +
+			      (l->flags & LITMUS_SMALL_LOG ? 3 : 0)];
+	s->lock_cap = lock_caps[random_below(random, 3)];
+	s->late_dma = random_below(random, 2);
+	s->own_mm = random_below(random, 2);
+	s->batch = 1 + random_below(random, MAX_PAGES);
+	s->flushers = 1 + random_below(random, MAX_FLUSHERS);
+	s->first_touch = l->flags & LITMUS_FIRST_TOUCH || !random_below(random, 6);
+}
+
+static void print_setting(const struct setting *s)
+{
+	printf("%u%u-%u%u-%u%u-%u%u-%u-%u-%u-%u%u-%u%u%u", s->home[0], s->home[1], s->lock_at[0], s->lock_at[1],
+	       s->barrier_at[0], s->barrier_at[1], s->flag_at[0], s->flag_at[1], s->sync_at, s->log_cap, s->lock_cap,
+	       s->late_dma, s->own_mm, s->batch, s->flushers, s->first_touch);
+}
+
+static bool parse_setting(const char *text, struct setting *s)
+{
+	unsigned int a[16];
+	u32 i;
+
+	if (sscanf(text, "%1u%1u-%1u%1u-%1u%1u-%1u%1u-%1u-%u-%u-%1u%1u-%1u%1u%1u", &a[0], &a[1], &a[2], &a[3], &a[4],
+		   &a[5], &a[6], &a[7], &a[8], &a[9], &a[10], &a[11], &a[12], &a[13], &a[14], &a[15]) != 16)
+		return false;
+	for (i = 0; i < 9; i++)
+		if (a[i] >= MAX_NODES)
+			return false;
+	*s = (struct setting){
+		.home = { a[0], a[1] }, .lock_at = { a[2], a[3] }, .barrier_at = { a[4], a[5] },
+		.flag_at = { a[6], a[7] }, .sync_at = a[8], .log_cap = a[9], .lock_cap = a[10], .late_dma = a[11],
+		.own_mm = a[12], .batch = a[13], .flushers = a[14], .first_touch = a[15],
+	};
+	return s->batch && s->batch <= MAX_PAGES && s->flushers && s->flushers <= MAX_FLUSHERS;
+}
+
+/* ---- a failure ---- */
+
+static void print_choices(const struct record *rec)
+{
+	u32 i, n, last = rec->length;
+	const char *comma = "";
+
+	while (last && !rec->choice[last - 1])
+		last--;
+	if (!last)
+		printf("0");
+	for (i = 0; i < last; i += n) {
+		for (n = 1; i + n < last && rec->choice[i + n] == rec->choice[i]; n++)
+			;
+		printf(n > 1 ? "%s%ux%u" : "%s%u", comma, rec->choice[i], n);
+		comma = ",";
+	}
+}
+
+static bool parse_choices(const char *text, struct record *rec)
+{
+	rec->length = 0;
+	while (*text) {
+		char *end;
+		u32 value = strtoul(text, &end, 10), n = 1;
+
+		if (*end == 'x')
+			n = strtoul(end + 1, &end, 10);
+		if (end == text || n > MAX_STEPS - rec->length)
+			return false;
+		while (n--)
+			rec->choice[rec->length++] = value;
+		text = *end == ',' ? end + 1 : end;
+	}
+	return true;
+}
+
+static bool show(const struct litmus *l, const struct setting *s, const struct record *rec)
+{
+	static struct record out;
+	bool ok;
+
+	w.verbose = true;
+	ok = replay(l, s, rec, &out);
+	w.verbose = false;
+	printf("# %s\n", ok ? "nothing wrong" : fail_reason);
+	return ok;
+}
+
+static void report(const char *prefix, const struct litmus *l, const struct setting *s, struct record *rec,
+		   const char *how, bool trace)
+{
+	char reason[sizeof(fail_reason)];
+
+	simplify(l, s, rec);
+	strcpy(reason, fail_reason);
+	printf("not ok %s%s - %s\n# found by %s; replay: --litmus %s --setting ", prefix, l->name, reason, how, l->name);
+	print_setting(s);
+	printf(" --choices ");
+	print_choices(rec);
+	putchar('\n');
+	if (trace)
+		show(l, s, rec);
+	fflush(stdout);
+}
+
+/* ---- the two searches ---- */
+
+struct options {
+	const char *litmus;
+	const char *prefix;
+	u64 seed;
+	u32 walk_ms;
+	u32 search_ms;
+	bool trace;
+};
+
+static struct record rec;
+
+static bool walk(const struct litmus *l, const struct options *o)
+{
+	static struct chooser c;
+	u64 start = now_ms(), steps = 0, runs, random;
+	struct setting s = {};
+	u32 length = 100;
+	char how[80];
+
+	deadline_ms = start + o->walk_ms;
+	for (runs = 0; !expired(); runs++) {
+		random = o->seed + runs * 1000003;
+		random_setting(&s, l, &random);
+		chooser_random(&c, random, length);
+		if (!run(l, &s, &c, &rec)) {
+			snprintf(how, sizeof(how), "random walk %llu", (unsigned long long)runs + 1);
+			report(o->prefix, l, &s, &rec, how, o->trace);
+			return false;
+		}
+		steps += rec.length;
+		length = rec.length;
+	}
+	printf("ok %swalk.%s\n# %llu random runs, %llu steps, %llu ms, seed %llu\n", o->prefix, l->name,
+	       (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)(now_ms() - start),
+	       (unsigned long long)o->seed);
+	fflush(stdout);
+	return true;
+}
+
+/* Iterative: all settings of a small set with one delay, then with two, and so on until the time is over. */
+static bool systematic(const struct litmus *l, const struct options *o)
+{
+	struct search total = { .expired = expired };
+	u64 start = now_ms(), random;
+	u32 bound, i, done = 0, last = 0;
+	struct setting s = {};
+	char how[80];
+
+	if (l->flags & LITMUS_WALK_ONLY)
+		return true;
+	deadline_ms = start + o->search_ms;
+	for (bound = 0; now_ms() < deadline_ms; bound++) {
+		for (i = 0; i < 8 && now_ms() < deadline_ms; i++) {
+			random = i * 7919;
+			random_setting(&s, l, &random);
+			if (!search(l, &s, bound, &total, &rec)) {
+				snprintf(how, sizeof(how), "search with %u delays", bound);
+				report(o->prefix, l, &s, &rec, how, o->trace);
+				return false;
+			}
+			if (!total.complete)
+				break;
+			done = bound;
+			last = i + 1;
+		}
+	}
+	printf("ok %ssearch.%s\n# %llu runs, %llu new steps, all runs of %u settings with at most %u delays, %llu ms\n",
+	       o->prefix, l->name, (unsigned long long)total.runs, (unsigned long long)total.steps, last, done,
+	       (unsigned long long)(now_ms() - start));
+	fflush(stdout);
+	return true;
+}
+
+static bool wanted(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+	const char *at = list;
+
+	if (!list)
+		return true;
+	while ((at = strstr(at, name))) {
+		if ((at == list || at[-1] == ',') && (!at[n] || at[n] == ','))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "litmus", required_argument, NULL, 'l' }, { "walk-ms", required_argument, NULL, 'w' },
+		{ "search-ms", required_argument, NULL, 's' }, { "seed", required_argument, NULL, 'r' },
+		{ "prefix", required_argument, NULL, 'p' }, { "setting", required_argument, NULL, 'S' },
+		{ "choices", required_argument, NULL, 'c' }, { "brief", no_argument, NULL, 'b' }, {}
+	};
+	struct options o = { .prefix = "", .walk_ms = 1000, .search_ms = 1000, .seed = 1, .trace = true };
+	const char *setting = NULL, *choices = NULL;
+	bool ok = true;
+	struct setting s;
+	u32 i;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1)
+		switch (c) {
+		case 'l':
+			o.litmus = optarg;
+			break;
+		case 'w':
+			o.walk_ms = atoi(optarg);
+			break;
+		case 's':
+			o.search_ms = atoi(optarg);
+			break;
+		case 'r':
+			o.seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'p':
+			o.prefix = optarg;
+			break;
+		case 'S':
+			setting = optarg;
+			break;
+		case 'c':
+			choices = optarg;
+			break;
+		case 'b':
+			o.trace = false;
+			break;
+		default:
+			return 2;
+		}
+	world_init();
+	explore_init();
+	for (i = 0; i < litmus_count; i++) {
+		const struct litmus *l = &litmus_list[i];
+
+		if (!wanted(o.litmus, l->name))
+			continue;
+		if (setting && choices) {
+			if (!parse_setting(setting, &s) || !parse_choices(choices, &rec)) {
+				fprintf(stderr, "model: cannot read --setting or --choices\n");
+				return 2;
+			}
+			return !show(l, &s, &rec);
+		}
+		if (o.walk_ms)
+			ok &= walk(l, &o);
+		if (o.search_ms)
+			ok &= systematic(l, &o);
+	}
+	return !ok;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Messages under way: a bag, taken out in any order. A frame that a message
+ * carries is read either when the message is made or in a step of its own.
+ */
+#include "model.h"
+
+static const char *type_name(u8 type)
+{
+	switch (type) {
+	case DSM_MSG_FETCH: return "FETCH";
+	case DSM_MSG_PAGE: return "PAGE";
+	case DSM_MSG_DIFF: return "DIFF";
+	case DSM_MSG_DIFF_ACK: return "DIFF_ACK";
+	case DSM_MSG_INTERVALS: return "INTERVALS";
+	case DSM_MSG_INTERVAL_PULL: return "INTERVAL_PULL";
+	case DSM_MSG_LOCK_REQ: return "LOCK_REQ";
+	case DSM_MSG_LOCK_PASS: return "LOCK_PASS";
+	case DSM_MSG_LOCK_GRANT: return "LOCK_GRANT";
+	case DSM_MSG_LOCK_RETURN: return "LOCK_RETURN";
+	case DSM_MSG_LOCK_RETURN_ACK: return "LOCK_RETURN_ACK";
+	case DSM_MSG_LOCK_TRY: return "LOCK_TRY";
+	case DSM_MSG_LOCK_TRY_PASS: return "LOCK_TRY_PASS";
+	case DSM_MSG_LOCK_TRY_DONE: return "LOCK_TRY_DONE";
+	case DSM_MSG_LOCK_REFUSED: return "LOCK_REFUSED";
+	case DSM_MSG_LOCK_PROBE: return "LOCK_PROBE";
+	case DSM_MSG_LOCK_STATE: return "LOCK_STATE";
+	case DSM_MSG_BAR_ARRIVE: return "BAR_ARRIVE";
+	case DSM_MSG_BAR_DEPART: return "BAR_DEPART";
+	case DSM_MSG_BAR_ABORT: return "BAR_ABORT";
+	case DSM_MSG_FLAG_OP: return "FLAG_OP";
+	case DSM_MSG_FLAG_REPLY: return "FLAG_REPLY";
+	case DSM_MSG_SYNC_PUSH: return "SYNC_PUSH";
+	case DSM_MSG_SYNC_REPLY: return "SYNC_REPLY";
+	default: return "?";
+	}
+}
+
+static void describe(const char *what, const struct flying *f)
+{
+	struct dsm_wire_page page;
+	struct dsm_wire_lock lock;
+	struct dsm_wire_ack ack;
+	const u8 *body = f->m->data + DSM_HDR_BYTES;
+	char more[80] = "";
+
+	if (!w.verbose)
+		return;
+	memcpy(&page, body, sizeof(page));
+	memcpy(&lock, body, sizeof(lock));
+	memcpy(&ack, body, sizeof(ack));
+	switch (f->m->data[0]) {
+	case DSM_MSG_PAGE:
+		snprintf(more, sizeof(more), " status %u version %llu", page.status, (unsigned long long)page.ver);
+		break;
+	case DSM_MSG_DIFF_ACK:
+		snprintf(more, sizeof(more), " %llu->%llu", (unsigned long long)ack.prev, (unsigned long long)ack.ver);
+		break;
+	case DSM_MSG_LOCK_PASS:
+	case DSM_MSG_LOCK_TRY_PASS:
+		snprintf(more, sizeof(more), " for %c", 'A' + lock.node);
+		break;
+	}
+	say("%s %c->%c %s #%u%s%s", what, 'A' + f->src, 'A' + f->m->dst, type_name(f->m->data[0]), f->id, more,
+	    f->m->data[1] & DSM_HDR_INVAL_ALL ? " INVAL_ALL" : "");
+}
+
+static void read_frame(struct flying *f)
+{
+	struct dsm_msgbuf *m = f->m;
+
+	memcpy(m->data + m->len, m->page, DSM_PAGE_BYTES);
+	m->len += DSM_PAGE_BYTES;
+	m->page = NULL;
+	f->posted = false;
+}
+
+/* A message leaves an engine. */
+void post(struct node *n, struct dsm_msgbuf *m)
+{
+	struct flying *f;
+	__le16 len;
+
+	if (m->dst >= w.l->nodes || m->dst == node_id(n))
+		fail("message %s from %c to node %u", type_name(m->data[0]), 'A' + node_id(n), m->dst);
+	if (w.node[m->dst].dead || n->lost & 1u << m->dst) {
+		flying_free(m, node_id(n));
+		return;
+	}
+	if (w.n_flying == MAX_FLYING)
+		fail("more than %d messages under way", MAX_FLYING);
+	f = &w.flying[w.n_flying++];
+	*f = (struct flying){ .m = m, .id = w.next_msg++, .src = node_id(n), .posted = m->page,
+			      .stamp = ++w.next_stamp };
+	if (m->page && !w.set.late_dma)
+		read_frame(f);
+	len = cpu_to_le16(m->len + (m->page ? DSM_PAGE_BYTES : 0));
+	memcpy(m->data + offsetof(struct dsm_wire_hdr, len), &len, sizeof(len));
+	describe("       send", f);
+}
+
+void flying_read(u32 i)
+{
+	describe("read frame", &w.flying[i]);
+	read_frame(&w.flying[i]);
+}
+
+static struct flying take(u32 i)
+{
+	struct flying f = w.flying[i];
+
+	memmove(&w.flying[i], &w.flying[i + 1], (--w.n_flying - i) * sizeof(w.flying[0]));
+	return f;
+}
+
+void flying_forget(u32 i)
+{
+	struct flying f = take(i);
+
+	describe("lose", &f);
+	flying_free(f.m, f.src);
+}
+
+static int touch(void *ctx, u32 region, u32 idx, bool frame)
+{
+	struct node *n = ctx;
+	u32 p;
+
+	if (region != n->space.id)
+		return -EPROTO;
+	for (p = 0; p < MAX_PAGES; p++)
+		if (w.idx_of[p] == idx) {
+			touch_page(n, p, frame);
+			return 0;
+		}
+	return -EPROTO;
+}
+
+void flying_deliver(u32 i)
+{
+	struct flying f = take(i);
+	struct node *n = &w.node[f.m->dst];
+	struct dsm_actions acts;
+	int err;
+
+	describe("deliver", &f);
+	err = dsm_engine_check(f.m->data, f.m->len, touch, n);
+	if (err)
+		fail("message %s #%u is refused by the check: %d", type_name(f.m->data[0]), f.id, err);
+	step_begin(n, &acts);
+	err = dsm_engine_recv(&n->e, f.src, f.m->data, f.m->len, &acts);
+	if (err)
+		fail("message %s #%u breaks the protocol: %d", type_name(f.m->data[0]), f.id, err);
+	step_end(n, &acts);
+	flying_free(f.m, f.src);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The protocol explorer: N real engines, a model of the kernel shell around each, messages in any order.
+ *
+ * Everything that can happen next is an action; a scheduler picks one after the other. One run is
+ * named completely by litmus, settings and list of choices, and can be replayed from it.
+ * Never runs two things at once and never reads a clock inside a run.
+ */
+#ifndef DSM_MODEL_H
+#define DSM_MODEL_H
+
+#include "engine.h"
+#include "page.h"
+
+#define MAX_NODES 3
+#define MAX_THREADS 6		/* in all */
+#define MAX_PAGES 2
+#define MAX_KEYS 2		/* of each kind */
+#define MAX_FLUSHERS 2		/* per node */
+#define MAX_FLYING 64		/* messages under way */
+#define MAX_STEPS 6000		/* of one run; more counts as "goes on for ever" */
+#define MAX_WRITES 160		/* remembered per byte */
+#define MAX_EPISODES 40
+#define REGS 4
+
+/* ---- programs ---- */
+
+enum op_kind {
+	OP_END,
+	OP_LOAD,	/* r[v] = byte b of page a */
+	OP_STORE,	/* byte b of page a = v */
+	OP_STORE_REG,	/* byte b of page a = r[0] + v */
+	OP_LOCK,	/* lock a */
+	OP_TRY,		/* trylock a; on failure skip v operations */
+	OP_TIMED,	/* lock a with a time limit; on failure skip v operations */
+	OP_UNLOCK,
+	OP_BARRIER,	/* barrier a, b parties */
+	OP_SET,		/* flag a */
+	OP_WAIT,
+	OP_CLEAR,
+	OP_RELEASE,	/* bare release */
+	OP_ACQUIRE,	/* bare acquire */
+	OP_EARLY,	/* start a release, do not wait (twin pool low) */
+	OP_PREFETCH,	/* fault page a for reading without waiting */
+	OP_TELL,	/* through pipe a, outside dsm */
+	OP_HEAR,
+	OP_PIN,		/* page a becomes the target of a DMA */
+	OP_DMA,		/* the DMA stores v to byte b of page a */
+	OP_UNPIN,
+	OP_LOOP,	/* a more times: back to operation b */
+};
+
+struct op {
+	u8 kind;
+	u8 a;
+	u8 b;
+	s8 v;
+};
+
+#define LOAD(p, byte, reg) { OP_LOAD, p, byte, reg }
+#define STORE(p, byte, val) { OP_STORE, p, byte, val }
+#define INC(p, byte) { OP_LOAD, p, byte, 0 }, { OP_STORE_REG, p, byte, 1 }
+#define LOCK(l) { OP_LOCK, l, 0, 0 }
+#define TRY(l, skip) { OP_TRY, l, 0, skip }
+#define TIMED(l, skip) { OP_TIMED, l, 0, skip }
+#define UNLOCK(l) { OP_UNLOCK, l, 0, 0 }
+#define BARRIER(k, parties) { OP_BARRIER, k, parties, 0 }
+#define SET(f) { OP_SET, f, 0, 0 }
+#define WAIT(f) { OP_WAIT, f, 0, 0 }
+#define CLEAR(f) { OP_CLEAR, f, 0, 0 }
+#define RELEASE { OP_RELEASE, 0, 0, 0 }
+#define ACQUIRE { OP_ACQUIRE, 0, 0, 0 }
+#define EARLY { OP_EARLY, 0, 0, 0 }
+#define PREFETCH(p) { OP_PREFETCH, p, 0, 0 }
+#define TELL(k) { OP_TELL, k, 0, 0 }
+#define HEAR(k) { OP_HEAR, k, 0, 0 }
+#define PIN(p) { OP_PIN, p, 0, 0 }
+#define DMA(p, byte, val) { OP_DMA, p, byte, val }
+#define UNPIN(p) { OP_UNPIN, p, 0, 0 }
+#define LOOP(more, to) { OP_LOOP, more, to, 0 }
+
+#define LITMUS_FIRST_TOUCH 0x01u	/* home=first-touch */
+#define LITMUS_KILL 0x02u		/* one thread may be killed at any point */
+#define LITMUS_QUIET 0x04u		/* ends in a barrier of all: I28 holds at the end */
+#define LITMUS_ERRORS 0x08u		/* calls may fail (a thread is killed, a node is lost) */
+#define LITMUS_CRASH 0x10u		/* one node may be lost at any point */
+#define LITMUS_WALK_ONLY 0x20u		/* too long for the systematic search */
+#define LITMUS_SMALL_LOG 0x40u		/* always with a tiny log */
+
+/**
+ * struct litmus - one test program
+ * @name:   as in protocol.md 5.2
+ * @nodes:  machines
+ * @thread: programs; node of thread i is @node_of[i]
+ * @final:  NULL, or says what is wrong with the outcome
+ */
+struct litmus {
+	const char *name;
+	u8 nodes;
+	u8 threads;
+	u8 node_of[MAX_THREADS];
+	u32 flags;
+	const struct op *thread[MAX_THREADS];
+	const char *(*final)(void);
+};
+extern const struct litmus litmus_list[];
+extern const u32 litmus_count;
+
+/**
+ * struct setting - what is the same during a run and is not chosen by the scheduler
+ * @home:       home (or first-touch manager) of each page
+ * @lock_at, @barrier_at, @flag_at, @sync_at: managers
+ * @log_cap, @lock_cap: limits of the engine
+ * @late_dma:   a page reply's bytes are read when the message leaves, not when it is made
+ * @own_mm:     threads of a node have page tables of their own
+ * @batch:      pages a flusher takes at once
+ * @flushers:   per node
+ * @first_touch: home policy
+ */
+struct setting {
+	u8 home[MAX_PAGES];
+	u8 lock_at[MAX_KEYS];
+	u8 barrier_at[MAX_KEYS];
+	u8 flag_at[MAX_KEYS];
+	u8 sync_at;
+	u32 log_cap;
+	u32 lock_cap;
+	bool late_dma;
+	bool own_mm;
+	u8 batch;
+	u8 flushers;
+	bool first_touch;
+};
+
+/* ---- world ---- */
+
+/* A vector clock over all threads: what happened before. */
+struct clock {
+	u16 at[MAX_THREADS];
+};
+
+enum thread_state {
+	TS_OP,		/* at an operation, or about to access memory */
+	TS_FAULT,	/* in the fault handler: ask for the right */
+	TS_PAGE_WAIT,	/* the engine said wait */
+	TS_PAGE_LOCK,	/* right granted: take the page lock, look again */
+	TS_INSTALL,	/* page lock held: install the entry */
+	TS_BLOCKED,	/* a struct dsm_waiter of this thread is with the engine */
+	TS_REL_DONE,	/* release done, second half of the operation */
+	TS_ACQ,		/* acquire: begin */
+	TS_ACQ_NEXT,
+	TS_ACQ_INVAL,	/* invalidate all pages, one after the other */
+	TS_ACQ_LOCK,	/* take and drop the page lock of each page */
+	TS_ACQ_ZAP,	/* remove the entries */
+	TS_ACQ_END,
+	TS_DYING,	/* killed: locks held are given up */
+	TS_DONE,
+};
+
+enum block_kind { BLOCK_LOCK, BLOCK_REL, BLOCK_BARRIER, BLOCK_FLAG, BLOCK_SYNC, BLOCK_TURN };
+
+struct thread {
+	struct dsm_waiter w;
+	const struct op *prog;
+	u16 pc;
+	u8 id;
+	u8 node;
+	u8 mm;
+	u8 state;
+	u8 block;
+	bool woken;
+	bool killed;
+	bool mkwrite;		/* the fault came from a read-only entry */
+	bool looping;
+	u8 loops;
+	u8 want;
+	s8 reg[REGS];
+	u64 bucket_seq;
+	struct dsm_page *out[MAX_PAGES + DSM_NOTICES_PER_RECORD];
+	int n_out;
+	int i_out;
+	bool more;
+	int status;
+	u8 episode[MAX_KEYS];
+	struct clock clock;
+	u32 stamp;
+};
+
+enum flusher_state { FS_IDLE, FS_LOCK, FS_WALK, FS_DOWN, FS_DIFF, FS_DIFFED, FS_SEND };
+
+struct flusher {
+	struct dsm_page *page[MAX_PAGES];
+	struct dsm_msgbuf *pack[MAX_NODES];
+	u8 n;
+	u8 i;
+	u8 state;
+	bool keep;
+	int bytes;
+	u8 record[96];
+	u32 stamp;
+};
+
+struct node {
+	struct dsm_engine e;
+	struct dsm_space space;
+	struct hlist_head *tables;
+	struct dsm_page page[MAX_PAGES];
+	bool exists[MAX_PAGES];
+	u8 *frame[MAX_PAGES];
+	u8 pte[2][MAX_PAGES];		/* enum dsm_page_right, by page table */
+	u8 lock_of[MAX_PAGES];		/* page lock: 0 or thread id + 1 */
+	u8 walks[MAX_PAGES];		/* walks that will come over this page */
+	u8 pins[MAX_PAGES];
+	u64 bucket_seq[64];
+	struct flusher flusher[MAX_FLUSHERS];
+	bool flush;
+	bool run;
+	u32 run_stamp;
+	bool dead;
+	u8 lost;			/* bitmap: nodes it was told are lost */
+	int losing;			/* step of being told, -1 none */
+	u32 lose_stamp;
+	u64 last_need[MAX_PAGES];
+	u64 last_ver[MAX_PAGES];
+	u64 last_known;
+};
+
+/* A message under way. */
+struct flying {
+	struct dsm_msgbuf *m;
+	u32 id;
+	u8 src;
+	bool posted;		/* the frame's bytes were not read yet */
+	u32 stamp;
+};
+
+struct write {
+	u8 thread;
+	s8 value;
+	u16 at;
+	struct clock clock;
+};
+
+struct oracle {
+	struct write write[MAX_PAGES][DSM_PAGE_BYTES][MAX_WRITES];
+	u16 writes[MAX_PAGES][DSM_PAGE_BYTES];
+	struct clock lock[MAX_KEYS], flag[MAX_KEYS], sync, barrier[MAX_KEYS][MAX_EPISODES];
+	u8 arrived[MAX_KEYS][MAX_EPISODES];
+	u8 holder[MAX_KEYS];		/* thread id + 1 */
+	bool dead_holder[MAX_KEYS];
+	bool set[MAX_KEYS];
+	/* numbers given out by homes, as seen in acknowledgements, closes and interval records */
+	u8 noticed[MAX_PAGES][256];
+	bool log_trimmed;
+	u32 sections[MAX_THREADS];
+};
+
+enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_ENV_TIMEOUT, ACT_ENV_KILL,
+		ACT_ENV_CRASH, ACT_ENV_DROP };
+
+struct act {
+	u8 kind;
+	u8 a;
+	u8 b;
+	u32 id;			/* the same for the same agent during a run */
+	u32 *stamp;
+};
+
+#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 2) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES)
+
+struct world {
+	const struct litmus *l;
+	struct setting set;
+	struct node node[MAX_NODES];
+	struct thread thread[MAX_THREADS];
+	struct flying flying[MAX_FLYING];
+	u32 n_flying;
+	u32 next_msg;
+	u32 next_stamp;
+	u32 idx_of[MAX_PAGES];		/* page index within the region */
+	u64 lock_key[MAX_KEYS], barrier_key[MAX_KEYS], flag_key[MAX_KEYS];
+	bool pipe[MAX_KEYS];
+	bool killed;			/* the one kill of this run has happened */
+	int crashed;			/* node that crashed, -1 none */
+	u32 steps;
+	bool verbose;
+	struct oracle o;
+};
+extern struct world w;
+
+extern char fail_reason[400];
+__attribute__((noreturn, format(printf, 1, 2))) void fail(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
+const char *thread_name(const struct thread *t);
+const char *page_state_name(u8 state);
+
+/* world.c */
+void world_init(void);
+void world_start(const struct litmus *l, const struct setting *s);
+void step_begin(struct node *n, struct dsm_actions *acts);
+void step_end(struct node *n, struct dsm_actions *acts);
+struct dsm_page *touch_page(struct node *n, u32 p, bool frame);
+u32 page_number(const struct dsm_page *p);
+void zap(struct node *n, u32 p);
+void wrprotect(struct node *n, u32 p);
+static inline u32 node_id(const struct node *n)
+{
+	return n - w.node;
+}
+
+/* messages.c */
+void post(struct node *n, struct dsm_msgbuf *m);
+struct dsm_msgbuf *msg_alloc(struct node *n);
+void flying_read(u32 i);
+void flying_deliver(u32 i);
+void flying_forget(u32 i);
+void flying_free(struct dsm_msgbuf *m, u32 src);
+
+/* flusher.c */
+bool flusher_enabled(const struct node *n, const struct flusher *f);
+void flusher_step(struct node *n, struct flusher *f);
+
+/* thread.c */
+bool thread_enabled(const struct thread *t);
+void thread_step(struct thread *t);
+bool thread_can_time_out(const struct thread *t);
+void thread_time_out(struct thread *t);
+bool thread_can_be_killed(const struct thread *t);
+void thread_kill(struct thread *t);
+
+/* crash.c */
+void crash_node(u32 node);
+bool lose_enabled(const struct node *n);
+void lose_step(struct node *n);
+
+/* oracle.c */
+void oracle_store(struct thread *t, u32 p, u32 byte, s8 value);
+void oracle_load(struct thread *t, u32 p, u32 byte, s8 value);
+void clock_join(struct clock *to, const struct clock *from);
+void oracle_tick(struct thread *t);
+
+/* check.c */
+void check_step(void);
+void check_end(void);
+void check_acquired(struct node *n);
+void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes, bool keep, const u8 *twin);
+
+/* explore.c */
+u32 world_actions(struct act *acts, u32 *n_env);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * What a load may return: per byte, any store that is not known to be overwritten.
+ *
+ * A store hides another if it happened after it, and the load cannot see what is hidden from it.
+ * Without a race exactly one store is left, the last one before the load; with a race, one
+ * of those that race. Happens-before comes from the programs' own synchronisation, never
+ * from what the engines did.
+ */
+#include "model.h"
+
+void clock_join(struct clock *to, const struct clock *from)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_THREADS; i++)
+		to->at[i] = max(to->at[i], from->at[i]);
+}
+
+void oracle_tick(struct thread *t)
+{
+	t->clock.at[t->id]++;
+}
+
+static bool before(const struct write *a, const struct clock *b)
+{
+	return b->at[a->thread] >= a->at;
+}
+
+void oracle_store(struct thread *t, u32 p, u32 byte, s8 value)
+{
+	u16 *n = &w.o.writes[p][byte];
+
+	if (*n == MAX_WRITES)
+		fail("model: too many stores");
+	w.o.write[p][byte][(*n)++] = (struct write){ .thread = t->id, .value = value, .at = t->clock.at[t->id],
+						     .clock = t->clock };
+	oracle_tick(t);
+}
+
+void oracle_load(struct thread *t, u32 p, u32 byte, s8 value)
+{
+	const struct write *list = w.o.write[p][byte];
+	u32 n = w.o.writes[p][byte], i, k;
+	bool initial = true;
+	s8 wanted = 0;
+
+	/* What a lost home had is lost; its copies are not kept up. */
+	if (w.crashed >= 0)
+		return;
+	for (i = n; i--;) {
+		bool hidden = false;
+
+		if (before(&list[i], &t->clock))
+			initial = false;
+		for (k = i + 1; k < n && !hidden; k++)
+			hidden = before(&list[k], &t->clock) && before(&list[i], &list[k].clock);
+		if (hidden)
+			continue;
+		if (list[i].value == value)
+			return;
+		wanted = list[i].value;
+	}
+	if (initial && value == 0)
+		return;
+	fail("%s reads p%u[%u] = %d, which is overwritten or was never written (%d would be right)", thread_name(t), p,
+	     byte, value, wanted);
+}

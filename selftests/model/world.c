@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The machines: engines, pools, frames and page tables, and how one step of an
+ * engine is begun and ended, as the kernel's shell does it. Never chooses anything.
+ */
+#include <stdarg.h>
+#include "model.h"
+#include "barrier.h"
+#include "flag.h"
+#include "lock.h"
+
+struct world w;
+
+#define N_MSGS 256
+#define N_TWINS 32
+#define N_OTHERS 64
+#define N_INTERVALS 640
+
+static struct dsm_msgbuf msg_pool[N_MSGS];
+static struct dsm_msgbuf *msg_free;
+static u8 msg_bytes[N_MSGS][DSM_MSG_BYTES + 64];
+
+/* Twins hold a link while they are free. */
+static u64 twin_pool[MAX_NODES][N_TWINS][(DSM_PAGE_BYTES + 7) / 8];
+static u64 frame_pool[MAX_NODES][MAX_PAGES][(DSM_PAGE_BYTES + 7) / 8];
+static struct dsm_interval interval_pool[MAX_NODES][N_INTERVALS];
+static struct dsm_lock lock_pool[MAX_NODES][N_OTHERS];
+static struct dsm_barrier barrier_pool[MAX_NODES][N_OTHERS];
+static struct dsm_flag flag_pool[MAX_NODES][N_OTHERS];
+static struct dsm_request request_pool[MAX_NODES][N_OTHERS];
+static u32 given[MAX_NODES][DSM_POOL_COUNT];
+
+void say(const char *fmt, ...)
+{
+	va_list args;
+
+	if (!w.verbose)
+		return;
+	printf("# %4u  ", w.steps);
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	putchar('\n');
+}
+
+const char *page_state_name(u8 state)
+{
+	static const char * const name[] = { "INV", "FET", "RD", "WR", "WRS", "WRF", "HOME", "HOMEW", "FREE" };
+
+	return state < ARRAY_SIZE(name) ? name[state] : "?";
+}
+
+/* ---- pools ---- */
+
+struct dsm_msgbuf *msg_alloc(struct node *n)
+{
+	struct dsm_msgbuf *m = msg_free;
+
+	(void)n;
+	if (!m)
+		fail("model: out of message buffers");
+	msg_free = m->next;
+	m->next = NULL;
+	return m;
+}
+
+void flying_free(struct dsm_msgbuf *m, u32 src)
+{
+	(void)src;
+	m->next = msg_free;
+	msg_free = m;
+}
+
+static void *object(struct node *n, enum dsm_pool_kind kind)
+{
+	u32 id = node_id(n), at;
+
+	if (kind == DSM_POOL_MSG)
+		return msg_alloc(n);
+	at = given[id][kind]++;
+	if (at >= (kind == DSM_POOL_TWIN ? N_TWINS : kind == DSM_POOL_INTERVAL ? N_INTERVALS : N_OTHERS))
+		fail("model: pool %d of node %c grows for ever", kind, 'A' + id);
+	switch (kind) {
+	case DSM_POOL_TWIN:
+		return twin_pool[id][at];
+	case DSM_POOL_INTERVAL:
+		return &interval_pool[id][at];
+	case DSM_POOL_LOCK:
+		return &lock_pool[id][at];
+	case DSM_POOL_BARRIER:
+		return &barrier_pool[id][at];
+	case DSM_POOL_FLAG:
+		return &flag_pool[id][at];
+	default:
+		return &request_pool[id][at];
+	}
+}
+
+u32 world_given(const struct node *n, enum dsm_pool_kind kind)
+{
+	return given[node_id(n)][kind];
+}
+
+/* Full pools, as the shell provides them. */
+void step_begin(struct node *n, struct dsm_actions *acts)
+{
+	u32 kind, want;
+
+	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
+		for (want = dsm_engine_wants(&n->e, kind); want; want--)
+			dsm_pool_give(&n->e, kind, object(n, kind));
+	dsm_actions_init(acts);
+}
+
+void step_end(struct node *n, struct dsm_actions *acts)
+{
+	struct dsm_waiter *waiter = acts->wake;
+	struct dsm_msgbuf *m = acts->send;
+	u64 pages = acts->wake_pages;
+
+	while (m) {
+		struct dsm_msgbuf *next = m->next;
+
+		post(n, m);
+		m = next;
+	}
+	while (waiter) {
+		struct dsm_waiter *next = waiter->wake;
+
+		container_of(waiter, struct thread, w)->woken = true;
+		waiter = next;
+	}
+	for (; pages; pages &= pages - 1)
+		n->bucket_seq[__ffs64(pages)]++;
+	n->flush |= acts->flush;
+	if (acts->run && !n->run) {
+		n->run = true;
+		n->run_stamp = ++w.next_stamp;
+	}
+}
+
+/* ---- pages ---- */
+
+struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
+{
+	struct node *n = s->shell;
+	u32 p;
+
+	for (p = 0; p < MAX_PAGES; p++)
+		if (w.idx_of[p] == idx)
+			return n->exists[p] ? &n->page[p] : NULL;
+	return NULL;
+}
+
+u32 page_number(const struct dsm_page *p)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_PAGES; i++)
+		if (w.idx_of[i] == p->idx)
+			return i;
+	fail("model: page %u does not exist", p->idx);
+}
+
+struct dsm_page *touch_page(struct node *n, u32 p, bool frame)
+{
+	if (!n->exists[p]) {
+		memset(&n->page[p], 0, sizeof(n->page[p]));
+		dsm_page_init(&n->e, &n->space, &n->page[p], w.idx_of[p]);
+		n->exists[p] = true;
+	}
+	if (frame && !n->page[p].frame) {
+		n->page[p].frame = frame_pool[node_id(n)][p];
+		memset(n->page[p].frame, 0, DSM_PAGE_BYTES);
+		n->frame[p] = n->page[p].frame;
+	}
+	return &n->page[p];
+}
+
+/* One walk over all page tables; every processor is past its flush afterwards. */
+void zap(struct node *n, u32 p)
+{
+	n->pte[0][p] = DSM_PAGE_NONE;
+	n->pte[1][p] = DSM_PAGE_NONE;
+}
+
+void wrprotect(struct node *n, u32 p)
+{
+	u32 mm;
+
+	for (mm = 0; mm < 2; mm++)
+		if (n->pte[mm][p] == DSM_PAGE_WRITABLE)
+			n->pte[mm][p] = DSM_PAGE_READABLE;
+}
+
+/* ---- set-up ---- */
+
+static u64 key_at(struct node *n, u8 kind, u8 manager, u64 from)
+{
+	u64 key;
+
+	for (key = from; dsm_manager(&n->space, kind, key) != manager; key++)
+		;
+	return key;
+}
+
+static void clear_tables(struct node *n)
+{
+	u32 k;
+
+	for (k = 0; k < MAX_KEYS; k++) {
+		dsm_key_bucket(n->tables, n->space.id, w.lock_key[k])->first = NULL;
+		dsm_key_bucket(n->tables + DSM_KEY_BUCKETS, n->space.id, w.barrier_key[k])->first = NULL;
+		dsm_key_bucket(n->tables + 2 * DSM_KEY_BUCKETS, n->space.id, w.flag_key[k])->first = NULL;
+	}
+}
+
+static void make_space(struct node *n, u32 nodes)
+{
+	const struct setting *s = &w.set;
+	u32 i;
+
+	memset(&n->space, 0, sizeof(n->space));
+	n->space.shell = n;
+	n->space.pages = 64;
+	n->space.n_members = nodes;
+	for (i = 0; i < nodes; i++)
+		n->space.members[i] = i;
+	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
+	n->space.policy.block_pages = 1;
+	for (n->space.id = 1; dsm_manager(&n->space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; n->space.id++)
+		;
+}
+
+static void start_threads(const struct litmus *l)
+{
+	u8 count[MAX_NODES] = {};
+	u32 i;
+
+	for (i = 0; i < l->threads; i++) {
+		struct thread *t = &w.thread[i];
+
+		t->id = i;
+		t->node = l->node_of[i];
+		t->mm = w.set.own_mm ? count[t->node]++ & 1 : 0;
+		t->prog = l->thread[i];
+		t->state = TS_OP;
+		t->clock.at[i] = 1;
+		t->stamp = ++w.next_stamp;
+		dsm_waiter_init(&t->w);
+	}
+}
+
+static void forget_world(void)
+{
+	struct hlist_head *tables;
+	u32 i;
+
+	for (i = 0; i < MAX_NODES; i++) {
+		struct node *n = &w.node[i];
+
+		tables = n->tables;
+		if (n->space.n_members)
+			clear_tables(n);
+		memset(n, 0, sizeof(*n));
+		n->tables = tables;
+	}
+	memset(&w.o.writes, 0, sizeof(w.o) - offsetof(struct oracle, writes));
+	memset(w.thread, 0, sizeof(w.thread));
+	memset(w.pipe, 0, sizeof(w.pipe));
+	memset(given, 0, sizeof(given));
+	msg_free = NULL;
+	for (i = 0; i < N_MSGS; i++) {
+		msg_pool[i].data = msg_bytes[i];
+		msg_pool[i].next = msg_free;
+		msg_free = &msg_pool[i];
+	}
+	w.n_flying = 0;
+	w.next_msg = 0;
+	w.next_stamp = 0;
+	w.killed = false;
+	w.crashed = -1;
+	w.steps = 0;
+}
+
+/* Once per program. */
+void world_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_NODES; i++) {
+		w.node[i].tables = calloc(3 * DSM_KEY_BUCKETS, sizeof(struct hlist_head));
+		if (!w.node[i].tables)
+			abort();
+	}
+}
+
+void world_start(const struct litmus *l, const struct setting *s)
+{
+	u32 i, k;
+
+	forget_world();
+	w.l = l;
+	w.set = *s;
+	for (i = 0; i < MAX_PAGES; i++)
+		w.idx_of[i] = s->first_touch ? s->home[i] * 16 + i : s->home[i] + i * l->nodes;
+	for (i = 0; i < l->nodes; i++) {
+		struct node *n = &w.node[i];
+
+		make_space(n, l->nodes);
+		dsm_engine_init(&n->e, n->tables, n);
+		dsm_engine_set_self(&n->e, i);
+		for (k = 0; k < l->nodes; k++)
+			dsm_engine_peer_up(&n->e, k);
+		n->e.log_cap = s->log_cap;
+		n->e.lock_cap = s->lock_cap;
+		n->losing = -1;
+		dsm_space_add(&n->e, &n->space);
+		for (k = 0; k < s->flushers; k++)
+			n->flusher[k].stamp = ++w.next_stamp;
+	}
+	for (k = 0; k < MAX_KEYS; k++) {
+		struct node *n = &w.node[0];
+
+		w.lock_key[k] = key_at(n, DSM_MSG_LOCK_REQ, s->lock_at[k], 1000 * k);
+		w.barrier_key[k] = key_at(n, DSM_MSG_BAR_ARRIVE, s->barrier_at[k], 1000 * k);
+		w.flag_key[k] = key_at(n, DSM_MSG_FLAG_OP, s->flag_at[k], 1000 * k);
+	}
+	start_threads(l);
+}
