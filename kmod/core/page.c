@@ -157,6 +157,28 @@ enum dsm_page_right dsm_page_right(const struct dsm_page *p)
 	}
 }
 
+/**
+ * dsm_page_busy() - does a thread that was told to wait still have to?
+ * @e: engine
+ * @p: page
+ *
+ * Context: engine lock held.
+ * Return: false if dsm_page_fault() would get on (or fail) now.
+ */
+bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	switch (p->state) {
+	case DSM_PAGE_FET:
+	case DSM_PAGE_WRF:
+		return dsm_engine_alive(e, p->home);
+	case DSM_PAGE_INV:
+	case DSM_PAGE_WRS:
+		return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO) && dsm_engine_alive(e, p->home);
+	default:
+		return p->flags & DSM_PF_FLUSH;
+	}
+}
+
 static bool drop_right(struct dsm_engine *e, struct dsm_page *p)
 {
 	if (p->state == DSM_PAGE_RD)

@@ -21,6 +21,9 @@ void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p
 int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct dsm_actions *acts);
 enum dsm_page_right dsm_page_right(const struct dsm_page *p);
 
+/* Must a thread that got DSM_PAGE_NONE still wait? */
+bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p);
+
 static inline u32 dsm_page_bucket(const struct dsm_page *p)
 {
 	return hash_64(((u64)p->space->id << 32) ^ p->idx, 6);

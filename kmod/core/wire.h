@@ -222,6 +222,53 @@ struct dsm_wire_flag {
 };
 static_assert(sizeof(struct dsm_wire_flag) == 16);
 
+/* CONTROL, CONTROL_REPLY: membership and regions. */
+enum dsm_control_op {
+	DSM_CONTROL_JOIN_BEGIN = 1,	/* to the coordinator: my turn? reply: members, then regions by index */
+	DSM_CONTROL_JOIN_END,		/* to the coordinator: I am a member (or gave up) */
+	DSM_CONTROL_MEMBERS,		/* to all: members (0: only asking); reply: members and their addresses */
+	DSM_CONTROL_REGION_GET,		/* to the coordinator: next region above id */
+	DSM_CONTROL_CREATE,		/* to the coordinator */
+	DSM_CONTROL_DESTROY,		/* to the coordinator */
+	DSM_CONTROL_ACTIVATE,		/* to the coordinator: fix the members of a region */
+	DSM_CONTROL_APPLY_CREATE,	/* to all */
+	DSM_CONTROL_APPLY_MEMBERS,	/* to all */
+	DSM_CONTROL_PREPARE_DESTROY,	/* to all: refuse new opens; -EBUSY if open */
+	DSM_CONTROL_APPLY_DESTROY,	/* to all */
+	DSM_CONTROL_CANCEL_DESTROY,	/* to all */
+	DSM_CONTROL_OP_END
+};
+
+struct dsm_wire_region {
+	__le32 id;
+	__le32 flags;
+	u8 name[DSM_NAME_BYTES];
+	__le64 pages;
+	__le64 addr;
+	__le32 uid;
+	__le32 gid;
+	__le32 mode;
+	__le32 reserved;
+	__le64 members;			/* bitmap; 0 until fixed */
+	u8 policy[128];
+};
+static_assert(sizeof(struct dsm_wire_region) == 208);
+
+struct dsm_wire_control {
+	u8 op;				/* enum dsm_control_op */
+	u8 reserved[3];
+	__le32 status;			/* reply: 0 or positive errno */
+	__le64 members;			/* bitmap */
+	u8 text[128];			/* reply: what was wrong */
+	struct dsm_wire_region region;
+	struct dsm_wire_addr {
+		__be32 addr;
+		__be16 port;
+		__le16 known;		/* 1 = valid */
+	} nodes[DSM_MAX_NODES];		/* reply to JOIN_BEGIN */
+};
+static_assert(sizeof(struct dsm_wire_control) == 16 + 128 + 208 + 64 * 8);
+
 /* Unaligned-safe little-endian access in message bodies is by these structs, copied; see wire.c. */
 
 /**

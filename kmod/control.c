@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Control requests between members.
+ *
+ * The coordinator (lowest id of the members) decides, one request at a time on
+ * an ordered workqueue, and has every member apply the decision before it
+ * answers. Members apply on a workqueue of their own, so a coordinator that waits for others never blocks
+ * what they ask of it. Every member knows all regions: the next one in line can take over. Never touches pages.
+ */
+#include <linux/slab.h>
+#include "control.h"
+#include "core/policy.h"
+#include "shell.h"
+
+/* Regions are placed in a part of the address space that neither heap, libraries nor stacks use. */
+#define PLACE_FIRST 0x100000000000ull
+#define PLACE_END 0x500000000000ull
+#define PLACE_ALIGN 0x200000ull
+
+/**
+ * struct call - a thread waiting for an answer
+ * @reply: filled by the answer
+ */
+struct call {
+	struct list_head link;
+	struct completion done;
+	struct dsm_wire_control *reply;
+	u32 xid;
+	u16 node;
+	int status;
+};
+
+struct request {
+	struct work_struct work;
+	struct list_head link;
+	struct call *local;
+	u16 from;
+	u32 xid;
+	struct dsm_wire_control msg;
+};
+
+static LIST_HEAD(calls);
+static DEFINE_SPINLOCK(calls_lock);
+static atomic_t next_xid;
+
+/* Coordinator: whose turn it is to join, and who waits. Touched on the ordered workqueue and in peer_lost, under calls_lock. */
+static u16 joiner = DSM_NO_NODE;
+static LIST_HEAD(join_queue);
+
+static void serve(struct work_struct *work);
+
+static u16 coordinator(void)
+{
+	u64 joined = READ_ONCE(dsm_node.joined);
+
+	return joined ? __ffs64(joined) : DSM_NO_NODE;
+}
+
+/* ---- calls and answers ---- */
+
+static int send_control(u16 node, u8 type, u32 xid, const struct dsm_wire_control *msg)
+{
+	struct dsm_msgbuf *m = dsm_net_msg_alloc(dsm_node.net, GFP_KERNEL);
+
+	if (!m)
+		return -ENOMEM;
+	m->next = NULL;
+	m->dst = node;
+	m->class = type == DSM_MSG_CONTROL ? DSM_CLASS_REQ : DSM_CLASS_RSP;
+	dsm_wire_begin(m, type, 0, xid);
+	dsm_wire_put(m, msg, sizeof(*msg));
+	return dsm_net_send(dsm_node.net, m);
+}
+
+static void complete_call(struct call *c, const struct dsm_wire_control *reply, int status)
+{
+	if (reply)
+		*c->reply = *reply;
+	c->status = status;
+	list_del_init(&c->link);
+	complete(&c->done);
+}
+
+static bool is_decision(u8 op)
+{
+	return op == DSM_CONTROL_JOIN_BEGIN || op == DSM_CONTROL_JOIN_END || op == DSM_CONTROL_CREATE ||
+	       op == DSM_CONTROL_DESTROY || op == DSM_CONTROL_ACTIVATE;
+}
+
+static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg, struct call *local)
+{
+	struct request *q = kzalloc(sizeof(*q), GFP_KERNEL);
+
+	if (!q)
+		return -ENOMEM;
+	INIT_WORK(&q->work, serve);
+	INIT_LIST_HEAD(&q->link);
+	q->from = from;
+	q->xid = xid;
+	q->msg = *msg;
+	q->local = local;
+	queue_work(is_decision(msg->op) ? dsm_node.coordinator_wq : dsm_node.control_wq, &q->work);
+	return 0;
+}
+
+/**
+ * dsm_control_call() - ask a member and wait for its answer
+ * @node: member, or this node
+ * @msg:  request; replaced by the answer
+ *
+ * Context: process; waits killably, bounded by the detection of the peer's death.
+ * Return: 0; what the other side refused with; -EHOSTDOWN; -EINTR; -ENOMEM.
+ */
+int dsm_control_call(u16 node, struct dsm_wire_control *msg)
+{
+	struct call c = { .node = node, .reply = msg };
+	int err;
+
+	if (node == DSM_NO_NODE)
+		return -EHOSTDOWN;
+	init_completion(&c.done);
+	c.xid = atomic_inc_return(&next_xid);
+	spin_lock(&calls_lock);
+	list_add_tail(&c.link, &calls);
+	spin_unlock(&calls_lock);
+	if (node == dsm_node.engine->self)
+		err = queue_request(node, c.xid, msg, &c);
+	else
+		err = send_control(node, DSM_MSG_CONTROL, c.xid, msg);
+	/* A local request is always answered; its answer must not find this frame gone. */
+	if (!err && node == dsm_node.engine->self)
+		wait_for_completion(&c.done);
+	else if (!err && wait_for_completion_killable(&c.done))
+		err = -EINTR;
+	spin_lock(&calls_lock);
+	if (!list_empty(&c.link))
+		list_del_init(&c.link);
+	else
+		err = 0;
+	spin_unlock(&calls_lock);
+	return err ? err : c.status;
+}
+
+static void answer(struct request *q, int status)
+{
+	q->msg.status = cpu_to_le32(-status);
+	if (q->local) {
+		spin_lock(&calls_lock);
+		complete_call(q->local, &q->msg, status);
+		spin_unlock(&calls_lock);
+	} else if (send_control(q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg)) {
+		pr_debug("dsm: control answer to node %u not sent\n", q->from);
+	}
+	kfree(q);
+}
+
+/**
+ * dsm_member_recv() - CONTROL or CONTROL_REPLY
+ * @from: sender
+ * @msg:  message
+ * @len:  its length in bytes
+ *
+ * Context: process.
+ * Return: 0, -EPROTO malformed.
+ */
+int dsm_member_recv(u16 from, const u8 *msg, u32 len)
+{
+	struct dsm_reader r = dsm_reader_init(msg, len);
+	struct dsm_wire_control *body;
+	struct dsm_wire_hdr hdr;
+	struct call *c;
+	int err = -EPROTO, status;
+
+	body = kmalloc(sizeof(*body), GFP_KERNEL | __GFP_NOFAIL);
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	dsm_reader_take(&r, body, sizeof(*body));
+	if (!dsm_reader_done(&r) || !body->op || body->op >= DSM_CONTROL_OP_END || body->text[sizeof(body->text) - 1])
+		goto out;
+	err = 0;
+	if (hdr.type == DSM_MSG_CONTROL) {
+		err = queue_request(from, le32_to_cpu(hdr.xid), body, NULL);
+		goto out;
+	}
+	status = -(int)min(le32_to_cpu(body->status), (u32)MAX_ERRNO);
+	spin_lock(&calls_lock);
+	list_for_each_entry(c, &calls, link)
+		if (c->xid == le32_to_cpu(hdr.xid) && c->node == from) {
+			complete_call(c, body, status);
+			break;
+		}
+	spin_unlock(&calls_lock);
+out:
+	kfree(body);
+	return err;
+}
+
+/* ---- members ---- */
+
+static void put_members(struct dsm_wire_control *msg)
+{
+	struct dsm_node *n = &dsm_node;
+	int i;
+
+	spin_lock(&n->lock);
+	msg->members = cpu_to_le64(n->joined);
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		if (n->joined & BIT_ULL(i)) {
+			msg->nodes[i].addr = n->peers[i].addr.sin_addr.s_addr;
+			msg->nodes[i].port = n->peers[i].addr.sin_port;
+			msg->nodes[i].known = cpu_to_le16(1);
+		}
+	spin_unlock(&n->lock);
+}
+
+/* Have every member apply @op; the first refusal ends it and is named. *@done: who applied it. */
+static int broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
+{
+	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL);
+	u64 members = READ_ONCE(dsm_node.joined);
+	int err = 0;
+
+	if (!msg)
+		return -ENOMEM;
+	for (*done = 0; members && !err; members &= members - 1) {
+		u16 node = __ffs64(members);
+
+		*msg = *request;
+		msg->op = op;
+		msg->members = op == DSM_CONTROL_MEMBERS ? cpu_to_le64(READ_ONCE(dsm_node.joined)) : 0;
+		err = dsm_control_call(node, msg);
+		/* A member that is lost meanwhile has nothing to apply any more. */
+		if (err == -EHOSTDOWN && !(READ_ONCE(dsm_node.joined) & BIT_ULL(node)))
+			err = 0;
+		if (err)
+			snprintf(request->text, sizeof(request->text), "node %u: %s", node,
+				 msg->text[0] ? (char *)msg->text : "refused");
+		else
+			*done |= BIT_ULL(node);
+	}
+	kfree(msg);
+	return err;
+}
+
+static void undo_broadcast(const struct dsm_wire_control *request, u8 op, u64 done)
+{
+	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL | __GFP_NOFAIL);
+
+	for (; done; done &= done - 1) {
+		*msg = *request;
+		msg->op = op;
+		dsm_control_call(__ffs64(done), msg);
+	}
+	kfree(msg);
+}
+
+static void next_joiner(void)
+{
+	struct request *q = NULL;
+
+	spin_lock(&calls_lock);
+	if (joiner == DSM_NO_NODE && !list_empty(&join_queue)) {
+		q = list_first_entry(&join_queue, struct request, link);
+		list_del_init(&q->link);
+		joiner = q->from;
+	}
+	spin_unlock(&calls_lock);
+	if (!q)
+		return;
+	put_members(&q->msg);
+	answer(q, 0);
+}
+
+static void join_begin(struct request *q)
+{
+	spin_lock(&calls_lock);
+	list_add_tail(&q->link, &join_queue);
+	spin_unlock(&calls_lock);
+	next_joiner();
+}
+
+static void join_end(struct request *q)
+{
+	struct dsm_node *n = &dsm_node;
+	u64 done;
+
+	spin_lock(&calls_lock);
+	if (joiner != q->from) {
+		spin_unlock(&calls_lock);
+		answer(q, -EINVAL);
+		return;
+	}
+	joiner = DSM_NO_NODE;
+	spin_unlock(&calls_lock);
+	if (!q->msg.status) {
+		spin_lock(&n->lock);
+		if (dsm_engine_alive(n->engine, q->from))
+			n->joined |= BIT_ULL(q->from);
+		spin_unlock(&n->lock);
+		wake_up_all(&n->changed);
+		broadcast(&q->msg, DSM_CONTROL_MEMBERS, &done);
+	}
+	answer(q, 0);
+	next_joiner();
+}
+
+static int apply_member_list(struct request *q)
+{
+	struct dsm_node *n = &dsm_node;
+	u64 members = le64_to_cpu(q->msg.members);
+
+	if (members) {
+		spin_lock(&n->lock);
+		/* Only who can be reached: a loss that we know of is newer than this list. */
+		n->joined = members & n->engine->alive;
+		spin_unlock(&n->lock);
+		wake_up_all(&n->changed);
+	}
+	put_members(&q->msg);
+	return 0;
+}
+
+/**
+ * dsm_member_peer_lost() - calls to it fail, and it is no joiner any more
+ * @node: lost node
+ *
+ * Context: process.
+ */
+void dsm_member_peer_lost(u16 node)
+{
+	struct request *q, *tmp;
+	struct call *c, *next;
+
+	spin_lock(&calls_lock);
+	list_for_each_entry_safe(c, next, &calls, link)
+		if (c->node == node)
+			complete_call(c, NULL, -EHOSTDOWN);
+	if (joiner == node)
+		joiner = DSM_NO_NODE;
+	list_for_each_entry_safe(q, tmp, &join_queue, link)
+		if (q->from == node) {
+			list_del(&q->link);
+			kfree(q);
+		}
+	spin_unlock(&calls_lock);
+	next_joiner();
+}
+
+/* ---- regions ---- */
+
+/**
+ * dsm_control_place() - an address range that no region uses
+ * @pages: length
+ *
+ * Context: process.
+ * Return: address, 0 if there is no room.
+ */
+u64 dsm_control_place(u64 pages)
+{
+	u64 bytes = ALIGN(pages << PAGE_SHIFT, PLACE_ALIGN), at = PLACE_FIRST;
+	struct dsm_region *r;
+	unsigned long id;
+	bool moved = true;
+
+	mutex_lock(&dsm_node.regions_lock);
+	while (moved) {
+		moved = false;
+		xa_for_each(&dsm_node.regions, id, r) {
+			u64 end = r->addr + ALIGN(r->pages << PAGE_SHIFT, PLACE_ALIGN);
+
+			if (at < end && at + bytes > r->addr) {
+				at = end;
+				moved = true;
+			}
+		}
+	}
+	mutex_unlock(&dsm_node.regions_lock);
+	return at + bytes <= PLACE_END ? at : 0;
+}
+
+static bool place_is_free(u64 addr, u64 pages)
+{
+	struct dsm_region *r;
+	unsigned long id;
+	bool free = true;
+
+	mutex_lock(&dsm_node.regions_lock);
+	xa_for_each(&dsm_node.regions, id, r)
+		if (addr < r->addr + (r->pages << PAGE_SHIFT) && addr + (pages << PAGE_SHIFT) > r->addr)
+			free = false;
+	mutex_unlock(&dsm_node.regions_lock);
+	return free;
+}
+
+static int say(struct dsm_wire_control *msg, int err, const char *text)
+{
+	strscpy((char *)msg->text, text, sizeof(msg->text));
+	return err;
+}
+
+static int decide_create(struct dsm_wire_control *msg)
+{
+	struct dsm_wire_region *d = &msg->region;
+	u64 pages = le64_to_cpu(d->pages), addr = le64_to_cpu(d->addr), done;
+	struct dsm_region *r;
+	int err;
+
+	if (d->name[sizeof(d->name) - 1] || !pages || pages > DSM_REGION_MAX_PAGES)
+		return -EINVAL;
+	r = dsm_region_by_name((const char *)d->name);
+	if (!IS_ERR(r)) {
+		dsm_node_region_put(r);
+		return say(msg, -EEXIST, "a region of this name exists; see dsmctl region list");
+	}
+	if (!addr)
+		addr = dsm_control_place(pages);
+	else if (!IS_ALIGNED(addr, PAGE_SIZE) || !place_is_free(addr, pages))
+		return say(msg, -EADDRINUSE, "the address is unaligned or overlaps another region's; leave it out");
+	if (!addr)
+		return say(msg, -ENOSPC, "no address range of this size is left; destroy a region");
+	d->addr = cpu_to_le64(addr);
+	d->id = cpu_to_le32(dsm_node.last_region + 1);
+	d->members = cpu_to_le64(READ_ONCE(dsm_node.joined));
+	err = broadcast(msg, DSM_CONTROL_APPLY_CREATE, &done);
+	if (err)
+		undo_broadcast(msg, DSM_CONTROL_APPLY_DESTROY, done);
+	return err;
+}
+
+static int decide_destroy(struct dsm_wire_control *msg)
+{
+	struct dsm_region *r;
+	u64 done;
+	int err;
+
+	if (msg->region.name[sizeof(msg->region.name) - 1])
+		return -EINVAL;
+	r = dsm_region_by_name((const char *)msg->region.name);
+	if (IS_ERR(r))
+		return say(msg, -ENOENT, "no such region; see dsmctl region list");
+	dsm_region_describe(r, &msg->region);
+	dsm_node_region_put(r);
+	err = broadcast(msg, DSM_CONTROL_PREPARE_DESTROY, &done);
+	undo_broadcast(msg, err ? DSM_CONTROL_CANCEL_DESTROY : DSM_CONTROL_APPLY_DESTROY, done);
+	return err;
+}
+
+static int decide_activate(struct dsm_wire_control *msg)
+{
+	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
+	u64 done;
+	int err = 0;
+
+	if (IS_ERR(r))
+		return -ENXIO;
+	if (!r->space->n_members) {
+		dsm_region_describe(r, &msg->region);
+		msg->region.members = cpu_to_le64(READ_ONCE(dsm_node.joined));
+		err = broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
+	}
+	dsm_region_describe(r, &msg->region);
+	dsm_node_region_put(r);
+	return err;
+}
+
+static int apply_to_region(struct dsm_wire_control *msg)
+{
+	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
+	int err = 0;
+
+	if (IS_ERR(r))
+		return msg->op == DSM_CONTROL_APPLY_MEMBERS ? -ENXIO : 0;
+	switch (msg->op) {
+	case DSM_CONTROL_APPLY_MEMBERS:
+		err = msg->region.members ? dsm_region_set_members(r, le64_to_cpu(msg->region.members)) : -EINVAL;
+		break;
+	case DSM_CONTROL_PREPARE_DESTROY:
+		if (atomic_cmpxchg(&r->opens, 0, -1) > 0)
+			err = say(msg, -EBUSY, "the region is in use; end the programs that use it");
+		break;
+	case DSM_CONTROL_CANCEL_DESTROY:
+		atomic_cmpxchg(&r->opens, -1, 0);
+		break;
+	default:	/* DSM_CONTROL_APPLY_DESTROY, also of a creation that failed elsewhere */
+		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
+			err = -EBUSY;
+			break;
+		}
+		dsm_node_region_put(r);
+		dsm_region_remove(r);
+		return 0;
+	}
+	dsm_node_region_put(r);
+	return err;
+}
+
+static int region_get(struct dsm_wire_control *msg)
+{
+	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), true);
+
+	if (IS_ERR(r))
+		return -ENOENT;
+	dsm_region_describe(r, &msg->region);
+	dsm_node_region_put(r);
+	return 0;
+}
+
+static void serve(struct work_struct *work)
+{
+	struct request *q = container_of(work, struct request, work);
+	int err;
+
+	if (is_decision(q->msg.op) && coordinator() != dsm_node.engine->self) {
+		answer(q, say(&q->msg, -EAGAIN, "the coordinator has changed; try again"));
+		return;
+	}
+	switch (q->msg.op) {
+	case DSM_CONTROL_JOIN_BEGIN:
+		join_begin(q);
+		return;
+	case DSM_CONTROL_JOIN_END:
+		join_end(q);
+		return;
+	case DSM_CONTROL_MEMBERS:
+		err = apply_member_list(q);
+		break;
+	case DSM_CONTROL_REGION_GET:
+		err = region_get(&q->msg);
+		break;
+	case DSM_CONTROL_CREATE:
+		err = decide_create(&q->msg);
+		break;
+	case DSM_CONTROL_DESTROY:
+		err = decide_destroy(&q->msg);
+		break;
+	case DSM_CONTROL_ACTIVATE:
+		err = decide_activate(&q->msg);
+		break;
+	case DSM_CONTROL_APPLY_CREATE:
+		err = dsm_region_add(&q->msg.region);
+		break;
+	default:
+		err = apply_to_region(&q->msg);
+	}
+	answer(q, err);
+}
+
+/**
+ * dsm_member_activate() - fix the members of a region on its first use in the cluster
+ * @r: region
+ *
+ * Context: process; waits killably.
+ * Return: 0, -EHOSTDOWN the coordinator was lost (try again), -EINTR, -ENOMEM.
+ */
+int dsm_member_activate(struct dsm_region *r)
+{
+	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
+	int err;
+
+	if (!msg)
+		return -ENOMEM;
+	msg->op = DSM_CONTROL_ACTIVATE;
+	msg->region.id = cpu_to_le32(r->id);
+	err = dsm_control_call(coordinator(), msg);
+	if (!err && !r->space->n_members)
+		err = -EHOSTDOWN;
+	kfree(msg);
+	return err;
+}
+
+static int region_op(u8 op, struct dsm_wire_region *desc, struct dsm_errtxt *err)
+{
+	struct dsm_wire_control *msg;
+	int ret;
+
+	if (!dsm_node_joined()) {
+		dsm_errtxt_set(err, "this node has not joined a cluster; use dsmctl join");
+		return -ENOTCONN;
+	}
+	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
+	if (!msg)
+		return -ENOMEM;
+	msg->op = op;
+	msg->region = *desc;
+	ret = dsm_control_call(coordinator(), msg);
+	if (ret && msg->text[0])
+		dsm_errtxt_set(err, "%.*s", (int)sizeof(msg->text), msg->text);
+	*desc = msg->region;
+	kfree(msg);
+	return ret;
+}
+
+/**
+ * dsm_node_region_create() - make a region on all members
+ * @arg:    ioctl argument, checked; id and addr are filled
+ * @policy: settings text, "" for the defaults
+ * @uid:    owner
+ * @gid:    group
+ * @err:    text
+ *
+ * Context: process; waits killably.
+ * Return: 0; -EEXIST; -EINVAL, -EOPNOTSUPP settings; -EADDRINUSE; -ENOSPC; -ENOTCONN; -EHOSTDOWN; -ENOMEM; -EINTR.
+ */
+int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid,
+			   struct dsm_errtxt *err)
+{
+	struct dsm_wire_region desc = {
+		.flags = cpu_to_le32(arg->flags),
+		.pages = cpu_to_le64(arg->bytes >> PAGE_SHIFT),
+		.addr = cpu_to_le64(arg->addr),
+		.uid = cpu_to_le32(from_kuid(&init_user_ns, uid)),
+		.gid = cpu_to_le32(from_kgid(&init_user_ns, gid)),
+		.mode = cpu_to_le32(arg->mode ? arg->mode : 0660),
+	};
+	struct dsm_policy p;
+	int ret;
+
+	ret = dsm_policy_parse(policy, &p, err->text, sizeof(err->text));
+	if (ret)
+		return ret;
+	strscpy((char *)desc.name, arg->name, sizeof(desc.name));
+	dsm_policy_format(&p, (char *)desc.policy, sizeof(desc.policy));
+	ret = region_op(DSM_CONTROL_CREATE, &desc, err);
+	if (ret)
+		return ret;
+	arg->id = le32_to_cpu(desc.id);
+	arg->addr = le64_to_cpu(desc.addr);
+	return 0;
+}
+
+/**
+ * dsm_node_region_destroy() - remove a region from all members
+ * @name: its name
+ * @err:  text
+ *
+ * Context: process; waits killably.
+ * Return: 0; -ENOENT; -EBUSY open on the node that @err names; -ENOTCONN; -EHOSTDOWN; -ENOMEM; -EINTR.
+ */
+int dsm_node_region_destroy(const char *name, struct dsm_errtxt *err)
+{
+	struct dsm_wire_region desc = {};
+
+	strscpy((char *)desc.name, name, sizeof(desc.name));
+	return region_op(DSM_CONTROL_DESTROY, &desc, err);
+}
+
+/**
+ * dsm_control_drain() - no request is being served any more
+ *
+ * Context: process; all peers are gone, so every call has been answered.
+ */
+void dsm_control_drain(void)
+{
+	struct request *q, *tmp;
+
+	flush_workqueue(dsm_node.coordinator_wq);
+	flush_workqueue(dsm_node.control_wq);
+	spin_lock(&calls_lock);
+	list_for_each_entry_safe(q, tmp, &join_queue, link) {
+		list_del(&q->link);
+		kfree(q);
+	}
+	joiner = DSM_NO_NODE;
+	spin_unlock(&calls_lock);
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Joining and leaving. What the members then decide together is in control.c. Knows no pages.
+ *
+ * A joiner connects to its seed, asks the coordinator (the member with the lowest id) for its turn, connects to
+ * every member, takes over the regions, and says that it is done: one joiner at a time.
+ */
+#include <linux/inet.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "control.h"
+#include "shell.h"
+
+#define JOIN_TIMEOUT_MS 30000u
+#define CONNECT_TIMEOUT_MS 3000u
+#define RETRY_MS 100u
+
+static const struct dsm_net_ops net_ops = {
+	.admit = dsm_member_admit,
+	.peer_up = dsm_node_peer_up,
+	.peer_lost = dsm_node_peer_lost,
+	.recv = dsm_node_recv,
+};
+
+/**
+ * dsm_node_joined() - is this node a member of a cluster?
+ *
+ * Context: any.
+ */
+bool dsm_node_joined(void)
+{
+	return atomic_read(&dsm_node.state) == DSM_MEMBER_JOINED;
+}
+
+/* An id that a region counts on must not come back empty: its pages are lost, not zero. */
+static bool id_is_free(struct dsm_node *n, u16 id)
+{
+	struct dsm_region *r;
+	unsigned long at;
+	bool used = false;
+	u16 i;
+
+	if (n->peers[id].state == DSM_NODE_NONE)
+		return true;
+	if (n->peers[id].state != DSM_NODE_LOST && n->peers[id].state != DSM_NODE_LEFT)
+		return false;
+	xa_for_each(&n->regions, at, r)
+		for (i = 0; i < r->space->n_members; i++)
+			used |= r->space->members[i] == id;
+	return !used;
+}
+
+/**
+ * dsm_member_admit() - a node wants to connect
+ * @ctx:      unused
+ * @hello:    what it says of itself
+ * @assigned: out: its id
+ *
+ * Context: process.
+ * Return: 0; -EBUSY this node is not ready; -EEXIST the id is taken, or is counted on by a region;
+ * -ENOSPC no id left.
+ */
+int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned)
+{
+	struct dsm_node *n = &dsm_node;
+	int state = atomic_read(&n->state), err = -ENOSPC;
+	u16 id;
+
+	if ((state != DSM_MEMBER_JOINED && state != DSM_MEMBER_JOINING) || n->engine->self == DSM_NO_NODE)
+		return -EBUSY;
+	mutex_lock(&n->regions_lock);
+	if (hello->node != DSM_NO_NODE) {
+		*assigned = hello->node;
+		err = hello->node < DSM_MAX_NODES && id_is_free(n, hello->node) ? 0 : -EEXIST;
+	} else {
+		for (id = 0; id < DSM_MAX_NODES; id++)
+			if (id_is_free(n, id)) {
+				*assigned = id;
+				err = 0;
+				break;
+			}
+	}
+	mutex_unlock(&n->regions_lock);
+	return err;
+}
+
+static bool patience_left(unsigned long deadline)
+{
+	return time_before(jiffies, deadline) && !fatal_signal_pending(current) && !signal_pending(current);
+}
+
+/* The other side may be booting: go on until it answers or time is up. */
+static int connect_patiently(struct dsm_node *n, const struct sockaddr_in *addr, unsigned long deadline, u16 *peer)
+{
+	int err;
+
+	for (;;) {
+		err = dsm_net_connect(n->net, addr, CONNECT_TIMEOUT_MS, peer);
+		if (err != -ECONNREFUSED && err != -ETIMEDOUT && err != -EBUSY && err != -EHOSTUNREACH &&
+		    err != -ENETUNREACH && err != -ECONNRESET)
+			return err;
+		if (!patience_left(deadline))
+			return signal_pending(current) ? -EINTR : err;
+		schedule_timeout_interruptible(msecs_to_jiffies(RETRY_MS));
+	}
+}
+
+static int connect_members(struct dsm_node *n, const struct dsm_wire_control *msg, unsigned long deadline,
+			   struct dsm_errtxt *err)
+{
+	u64 members = le64_to_cpu(msg->members);
+	int ret;
+
+	for (; members; members &= members - 1) {
+		u16 id = __ffs64(members), peer;
+		struct sockaddr_in addr = { .sin_family = AF_INET };
+
+		if (id == n->engine->self || n->engine->alive & BIT_ULL(id))
+			continue;
+		addr.sin_addr.s_addr = msg->nodes[id].addr;
+		addr.sin_port = msg->nodes[id].port;
+		if (!msg->nodes[id].known)
+			return -EPROTO;
+		ret = connect_patiently(n, &addr, deadline, &peer);
+		if (ret) {
+			dsm_errtxt_set(err, "cannot connect to node %u at %pI4: error %d", id, &addr.sin_addr, -ret);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+static int take_regions(u16 coordinator, struct dsm_wire_control *msg)
+{
+	u32 id = 0;
+	int ret;
+
+	for (;;) {
+		memset(msg, 0, sizeof(*msg));
+		msg->op = DSM_CONTROL_REGION_GET;
+		msg->region.id = cpu_to_le32(id);
+		ret = dsm_control_call(coordinator, msg);
+		if (ret == -ENOENT)
+			return 0;
+		if (!ret)
+			ret = dsm_region_add(&msg->region);
+		if (ret)
+			return ret;
+		id = le32_to_cpu(msg->region.id);
+	}
+}
+
+static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline, struct dsm_errtxt *err)
+{
+	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
+	u16 coordinator;
+	int ret, status;
+
+	if (!msg)
+		return -ENOMEM;
+	msg->op = DSM_CONTROL_MEMBERS;
+	ret = dsm_control_call(seed, msg);
+	if (!ret && !msg->members)
+		ret = -EPROTO;
+	if (ret) {
+		dsm_errtxt_set(err, "the seed (node %u) did not say who is a member: error %d", seed, -ret);
+		goto out;
+	}
+	coordinator = __ffs64(le64_to_cpu(msg->members));
+	ret = connect_members(n, msg, deadline, err);
+	if (ret)
+		goto out;
+	memset(msg, 0, sizeof(*msg));
+	msg->op = DSM_CONTROL_JOIN_BEGIN;
+	ret = dsm_control_call(coordinator, msg);
+	if (ret) {
+		dsm_errtxt_set(err, "the coordinator (node %u) did not let us join: error %d", coordinator, -ret);
+		goto out;
+	}
+	ret = connect_members(n, msg, deadline, err);
+	if (!ret) {
+		ret = take_regions(coordinator, msg);
+		if (ret)
+			dsm_errtxt_set(err, "could not take over the regions: error %d", -ret);
+	}
+	status = -ret;
+	memset(msg, 0, sizeof(*msg));
+	msg->op = DSM_CONTROL_JOIN_END;
+	msg->status = cpu_to_le32(status);
+	if (dsm_control_call(coordinator, msg) && !ret) {
+		ret = -EHOSTDOWN;
+		dsm_errtxt_set(err, "the coordinator (node %u) was lost while joining", coordinator);
+	}
+out:
+	kfree(msg);
+	return ret;
+}
+
+static int default_region(u32 id, const char *name, u64 bytes, u32 flags)
+{
+	struct dsm_wire_region d = {
+		.id = cpu_to_le32(id),
+		.flags = cpu_to_le32(flags),
+		.pages = cpu_to_le64(bytes >> PAGE_SHIFT),
+		.mode = cpu_to_le32(0660),
+	};
+
+	strscpy((char *)d.name, name, sizeof(d.name));
+	d.addr = cpu_to_le64(dsm_control_place(le64_to_cpu(d.pages)));
+	return dsm_region_add(&d);
+}
+
+static int start_cluster(struct dsm_node *n, struct dsm_errtxt *err)
+{
+	int ret;
+
+	ret = default_region(1, "", dsm_param_default_bytes, 0);
+	if (!ret)
+		ret = default_region(2, "heap", dsm_param_heap_bytes, DSM_REGION_HEAP);
+	if (ret)
+		dsm_errtxt_set(err, "could not make the default regions: error %d", -ret);
+	spin_lock(&n->lock);
+	n->joined = BIT_ULL(n->engine->self);
+	spin_unlock(&n->lock);
+	return ret;
+}
+
+static void be_somebody(struct dsm_node *n, const struct sockaddr_in *listen)
+{
+	u16 self = dsm_net_self(n->net);
+
+	spin_lock(&n->lock);
+	dsm_engine_set_self(n->engine, self);
+	n->peers[self] = (struct dsm_peer_record){ .state = DSM_NODE_SELF, .addr = *listen };
+	spin_unlock(&n->lock);
+}
+
+/* Everything that joining made, in reverse; also the second half of leaving. */
+static void undo(struct dsm_node *n)
+{
+	u16 node;
+
+	atomic_set(&n->state, DSM_MEMBER_LEAVING);
+	for (node = 0; node < DSM_MAX_NODES; node++)
+		if (node != n->engine->self && n->engine->alive & BIT_ULL(node))
+			dsm_net_disconnect(n->net, node);
+	/* Bounded: net reports each peer lost once its queue pairs are down. */
+	wait_event(n->changed, !(READ_ONCE(n->engine->alive) & ~(n->engine->self < DSM_MAX_NODES ?
+								   BIT_ULL(n->engine->self) : 0)));
+	dsm_control_drain();
+	dsm_ctl_peers_del();
+	dsm_regions_drop_all();
+	dsm_engine_stop();
+	dsm_net_stop(n->net);
+	n->net = NULL;
+	dsm_engine_start();
+	atomic_set(&n->state, DSM_MEMBER_NONE);
+}
+
+static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline, struct dsm_errtxt *err)
+{
+	long left = deadline - jiffies;
+	int ret;
+
+	ret = wait_event_interruptible_timeout(n->changed, hweight64(READ_ONCE(n->joined)) >= nodes,
+					       max(left, 1L));
+	if (ret > 0)
+		return 0;
+	dsm_errtxt_set(err, "only %u of %u nodes joined in time; this node left again",
+		       (u32)hweight64(READ_ONCE(n->joined)), nodes);
+	return ret ? -EINTR : -ETIMEDOUT;
+}
+
+static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 node, struct dsm_errtxt *err)
+{
+	struct dsm_net_config cfg = {
+		.listen = *listen,
+		.node = node == DSM_NODE_ANY ? DSM_NO_NODE : node,
+		.peer_timeout_ms = dsm_param_peer_timeout_ms,
+	};
+	struct dsm_net *net = dsm_net_start(&cfg, &net_ops, n);
+
+	if (IS_ERR(net)) {
+		dsm_errtxt_set(err, "cannot listen at %pI4:%u: %s", &listen->sin_addr, ntohs(listen->sin_port),
+			       PTR_ERR(net) == -ENODEV || PTR_ERR(net) == -EADDRNOTAVAIL ?
+			       "no RDMA device has this address (for soft-RoCE: rdma link add)" : "see the kernel log");
+		return PTR_ERR(net);
+	}
+	n->net = net;
+	return 0;
+}
+
+/**
+ * dsm_node_join() - become a member
+ * @arg: ioctl argument, checked; node and nodes are filled on success
+ * @err: text
+ *
+ * Context: process; waits, bounded by the timeout and interruptible.
+ * Return: 0; -EISCONN; -ENODEV, -EADDRNOTAVAIL no device has the address; -EPROTONOSUPPORT; -EEXIST id taken;
+ * -ETIMEDOUT; -EINTR; -ENOMEM; -EHOSTDOWN.
+ */
+int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
+{
+	struct dsm_node *n = &dsm_node;
+	struct sockaddr_in listen = { .sin_family = AF_INET }, seed = { .sin_family = AF_INET };
+	unsigned long deadline = jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
+	u16 seed_node;
+	int ret;
+
+	listen.sin_addr.s_addr = arg->listen_addr;
+	listen.sin_port = htons(arg->listen_port ? arg->listen_port : DSM_NET_PORT);
+	seed.sin_addr.s_addr = arg->seed_addr;
+	seed.sin_port = htons(arg->seed_port ? arg->seed_port : DSM_NET_PORT);
+	if (arg->node != DSM_NODE_ANY && arg->node >= DSM_MAX_NODES) {
+		dsm_errtxt_set(err, "node ids are 0 to %u", DSM_MAX_NODES - 1);
+		return -EINVAL;
+	}
+	if (atomic_cmpxchg(&n->state, DSM_MEMBER_NONE, DSM_MEMBER_JOINING) != DSM_MEMBER_NONE) {
+		dsm_errtxt_set(err, "this node has joined (or is joining or leaving) already; see dsmctl status");
+		return -EISCONN;
+	}
+	ret = start_net(n, &listen, arg->seed_addr || arg->node != DSM_NODE_ANY ? arg->node : 0, err);
+	if (ret) {
+		atomic_set(&n->state, DSM_MEMBER_NONE);
+		return ret;
+	}
+	if (arg->seed_addr) {
+		ret = connect_patiently(n, &seed, deadline, &seed_node);
+		if (ret)
+			dsm_errtxt_set(err, "cannot connect to the seed %pI4:%u: %s", &seed.sin_addr,
+				       ntohs(seed.sin_port), ret == -EEXIST ?
+				       "the node id is taken, or its pages were lost; join without --node for a new id" :
+				       ret == -EPROTONOSUPPORT ? "it speaks another protocol version; update both" :
+				       "is dsm joined there, and is the address right?");
+	}
+	if (!ret) {
+		be_somebody(n, &listen);
+		ret = arg->seed_addr ? join_cluster(n, seed_node, deadline, err) : start_cluster(n, err);
+	}
+	if (!ret) {
+		atomic_set(&n->state, DSM_MEMBER_JOINED);
+		ret = wait_members(n, arg->nodes, deadline, err);
+	}
+	if (ret) {
+		undo(n);
+		return ret;
+	}
+	arg->node = n->engine->self;
+	arg->nodes = hweight64(READ_ONCE(n->joined));
+	pr_info("dsm: joined as node %u, %u members, %s\n", arg->node, arg->nodes, "no authentication (insecure=1)");
+	return 0;
+}
+
+/* Refuse new opens everywhere here, or say which region stands in the way. */
+static int close_regions(u32 flags, struct dsm_errtxt *err)
+{
+	struct dsm_region *r;
+	int ret = 0;
+	u32 id = 0;
+
+	while (!ret) {
+		r = dsm_node_region_get(id, true);
+		if (IS_ERR(r))
+			return 0;
+		id = r->id;
+		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
+			dsm_errtxt_set(err, "region /dev/dsm%s%s is in use on this node; end the programs that use it",
+				       *r->name ? "-" : "", r->name);
+			ret = -EBUSY;
+		} else if (!(flags & DSM_LEAVE_FORCE) && dsm_region_homed_pages(r)) {
+			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s live on this node; --force loses them",
+				       dsm_region_homed_pages(r), *r->name ? "-" : "", r->name);
+			ret = -EBUSY;
+		}
+		dsm_node_region_put(r);
+	}
+	return ret;
+}
+
+static void reopen_regions(void)
+{
+	struct dsm_region *r;
+	u32 id = 0;
+
+	for (;;) {
+		r = dsm_node_region_get(id, true);
+		if (IS_ERR(r))
+			return;
+		id = r->id;
+		atomic_cmpxchg(&r->opens, -1, 0);
+		dsm_node_region_put(r);
+	}
+}
+
+/**
+ * dsm_node_leave() - end the membership
+ * @flags: DSM_LEAVE_FORCE
+ * @err:   text
+ *
+ * Context: process; waits for peers' answers, bounded.
+ * Return: 0; -ENOTCONN; -EBUSY a region is open, or pages homed here would be lost.
+ */
+int dsm_node_leave(u32 flags, struct dsm_errtxt *err)
+{
+	struct dsm_node *n = &dsm_node;
+	int ret;
+
+	if (atomic_cmpxchg(&n->state, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING) != DSM_MEMBER_JOINED) {
+		dsm_errtxt_set(err, "this node has not joined");
+		return -ENOTCONN;
+	}
+	ret = close_regions(flags, err);
+	if (ret) {
+		reopen_regions();
+		atomic_set(&n->state, DSM_MEMBER_JOINED);
+		return ret;
+	}
+	dsm_regions_settle();
+	undo(n);
+	return 0;
+}

@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The shell: owns the engine, feeds it events, carries out its actions.
+ *
+ * A step takes the engine lock with full pools, runs one function of the core, drops the lock and
+ * then sends, wakes and starts flush work. Allocation, sending and waiting happen outside the lock, always in
+ * process context. Decides nothing about coherence.
+ */
+#include <linux/slab.h>
+#include "core/page.h"
+#include "core/release.h"
+#include "ctl/trace.h"
+#include "shell.h"
+
+struct dsm_node dsm_node;
+
+/*
+ * A step must find its objects, whatever the memory situation: they are
+ * small (order 1 at most), and failing here would leave peers waiting.
+ */
+#define STEP_GFP (GFP_KERNEL | __GFP_NOFAIL)
+
+/**
+ * dsm_errtxt_set() - one line for the user
+ * @err: where to, or NULL
+ * @fmt: printf format
+ *
+ * Context: any.
+ */
+void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!err)
+		return;
+	va_start(args, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	va_end(args);
+}
+
+/**
+ * dsm_wait_init() - prepare to wait for the engine
+ * @wait: on the caller's stack
+ *
+ * Context: any.
+ */
+void dsm_wait_init(struct dsm_wait *wait)
+{
+	dsm_waiter_init(&wait->w);
+	init_completion(&wait->done);
+}
+
+static void *object_alloc(struct dsm_node *n, enum dsm_pool_kind kind)
+{
+	switch (kind) {
+	case DSM_POOL_MSG:
+		return dsm_net_msg_alloc(n->net, STEP_GFP);
+	case DSM_POOL_TWIN:
+		return alloc_page(STEP_GFP);
+	default:
+		return kmem_cache_alloc(n->object_cache[kind], STEP_GFP);
+	}
+}
+
+static void object_free(struct dsm_node *n, enum dsm_pool_kind kind, void *obj)
+{
+	switch (kind) {
+	case DSM_POOL_MSG:
+		dsm_net_msg_free(n->net, obj);
+		break;
+	case DSM_POOL_TWIN:
+		__free_page(obj);
+		break;
+	default:
+		kmem_cache_free(n->object_cache[kind], obj);
+	}
+}
+
+static void refill(struct dsm_node *n, const u32 *wants)
+{
+	u32 kind, i;
+
+	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
+		for (i = 0; i < wants[kind]; i++) {
+			void *obj = object_alloc(n, kind);
+
+			spin_lock(&n->lock);
+			dsm_pool_give(n->engine, kind, obj);
+			spin_unlock(&n->lock);
+		}
+}
+
+/**
+ * dsm_step_begin() - take the engine lock, pools full
+ * @acts: actions, initialised here
+ *
+ * Context: process; sleeps. Returns with the engine lock held.
+ */
+void dsm_step_begin(struct dsm_actions *acts)
+{
+	struct dsm_node *n = &dsm_node;
+	u32 wants[DSM_POOL_COUNT], kind, missing;
+
+	might_sleep();
+	dsm_actions_init(acts);
+	for (;;) {
+		spin_lock(&n->lock);
+		for (kind = 0, missing = 0; kind < DSM_POOL_COUNT; kind++) {
+			wants[kind] = dsm_engine_wants(n->engine, kind);
+			missing += wants[kind];
+		}
+		if (!missing)
+			return;
+		spin_unlock(&n->lock);
+		refill(n, wants);
+	}
+}
+
+static void send_all(struct dsm_node *n, struct dsm_msgbuf *m)
+{
+	while (m) {
+		struct dsm_msgbuf *next = m->next;
+
+		trace_dsm_msg_tx(m->dst, m->class, m->data[0], m->len,
+				 le32_to_cpu(((struct dsm_wire_hdr *)m->data)->xid));
+		/* A peer lost meanwhile takes the message with it; the engine hears of the loss. */
+		if (dsm_net_send(n->net, m))
+			atomic64_inc(&n->stats.msgs_lost);
+		m = next;
+	}
+}
+
+static bool carry_out(struct dsm_actions *acts)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_waiter *w = acts->wake;
+	u64 pages = acts->wake_pages;
+
+	send_all(n, acts->send);
+	while (w) {
+		struct dsm_waiter *next = w->wake;
+
+		/* The waiter may be gone as soon as it is completed. */
+		complete(&container_of(w, struct dsm_wait, w)->done);
+		w = next;
+	}
+	while (pages) {
+		wake_up_all(&n->page_queues[__ffs64(pages)]);
+		pages &= pages - 1;
+	}
+	return acts->flush;
+}
+
+static bool step_end(struct dsm_actions *acts)
+{
+	struct dsm_node *n = &dsm_node;
+	bool flush, run = acts->run;
+
+	spin_unlock(&n->lock);
+	flush = carry_out(acts);
+	while (run) {
+		dsm_step_begin(acts);
+		dsm_engine_run(n->engine, acts);
+		run = acts->run;
+		spin_unlock(&n->lock);
+		flush |= carry_out(acts);
+	}
+	return flush;
+}
+
+/**
+ * dsm_step_end() - drop the engine lock and carry out the actions
+ * @acts: actions of the step
+ *
+ * Context: process, engine lock held; sleeps, never for the network.
+ */
+void dsm_step_end(struct dsm_actions *acts)
+{
+	if (step_end(acts))
+		queue_work(dsm_node.flush_wq, &dsm_node.flush_work);
+}
+
+/**
+ * dsm_step_end_flushing() - the same; the caller itself writes back what a release opened
+ * @acts: actions of the step
+ *
+ * Context: process, engine lock held; sleeps.
+ */
+void dsm_step_end_flushing(struct dsm_actions *acts)
+{
+	if (step_end(acts))
+		dsm_flush_run();
+}
+
+/* ---- pages ---- */
+
+/**
+ * dsm_env_page_find() - the core asks for a page it may have touched
+ * @s:   region
+ * @idx: page index
+ *
+ * Context: engine lock held.
+ */
+struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
+{
+	struct dsm_region *r = s->shell;
+
+	return xa_load(&r->table, idx);
+}
+
+static struct dsm_page *page_add(struct dsm_region *r, u32 idx)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_page *p, *old;
+
+	p = kmem_cache_zalloc(n->page_cache, GFP_KERNEL_ACCOUNT);
+	if (!p)
+		return ERR_PTR(-ENOMEM);
+	spin_lock(&n->lock);
+	dsm_page_init(n->engine, r->space, p, idx);
+	spin_unlock(&n->lock);
+	old = xa_cmpxchg(&r->table, idx, NULL, p, GFP_KERNEL_ACCOUNT);
+	if (!old)
+		return p;
+	kmem_cache_free(n->page_cache, p);
+	return xa_is_err(old) ? ERR_PTR(xa_err(old)) : old;
+}
+
+static int frame_add(struct dsm_region *r, struct dsm_page *p)
+{
+	struct page *frame = dsm_mm_frame_alloc(r->mm, p->idx, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+
+	if (!frame)
+		return -ENOMEM;
+	spin_lock(&dsm_node.lock);
+	if (!p->frame) {
+		p->frame = frame;
+		frame = NULL;
+	}
+	spin_unlock(&dsm_node.lock);
+	if (frame)
+		dsm_mm_frame_free(frame);
+	return 0;
+}
+
+/**
+ * dsm_shell_page() - a page's structure, made if need be
+ * @r:     region, its members fixed
+ * @idx:   page index below its length
+ * @frame: the frame is needed too
+ *
+ * Context: process, no lock held; sleeps.
+ * Return: page or ERR_PTR(-ENOMEM).
+ */
+struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame)
+{
+	struct dsm_page *p = xa_load(&r->table, idx);
+	int err;
+
+	if (!p) {
+		p = page_add(r, idx);
+		if (IS_ERR(p))
+			return p;
+	}
+	/* Set once under the engine lock and never changed: seen NULL, frame_add() looks again. */
+	if (frame && !READ_ONCE(p->frame)) {
+		err = frame_add(r, p);
+		if (err)
+			return ERR_PTR(err);
+	}
+	return p;
+}
+
+/* ---- messages ---- */
+
+struct touch_ctx {
+	struct dsm_region *region;
+};
+
+static int touch(void *ctx, u32 region, u32 idx, bool frame)
+{
+	struct dsm_region *r = ((struct touch_ctx *)ctx)->region;
+
+	if (!r || !r->space->n_members || idx >= r->pages)
+		return -EPROTO;
+	return PTR_ERR_OR_ZERO(dsm_shell_page(r, idx, frame));
+}
+
+static int step_message(u16 node, const u8 *msg, u32 len, struct dsm_region *r)
+{
+	struct touch_ctx ctx = { .region = r };
+	struct dsm_actions acts;
+	int err;
+
+	err = dsm_engine_check(msg, len, touch, &ctx);
+	if (err)
+		return err;
+	dsm_step_begin(&acts);
+	err = dsm_engine_recv(dsm_node.engine, node, msg, len, &acts);
+	dsm_step_end(&acts);
+	return err;
+}
+
+/**
+ * dsm_node_recv() - a message arrived
+ * @ctx:   unused
+ * @node:  sender
+ * @class: class
+ * @msg:   message, header checked by net
+ * @len:   its length in bytes
+ *
+ * Context: process; sleeps, never for the network.
+ * Return: 0, -EPROTO: the sender broke a rule and is to be dropped.
+ */
+int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len)
+{
+	const struct dsm_wire_hdr *hdr = (const struct dsm_wire_hdr *)msg;
+	u32 region = le32_to_cpu(hdr->region);
+	u64 start = dsm_now_ns();
+	struct dsm_region *r = NULL;
+	int err;
+
+	trace_dsm_msg_rx(node, class, hdr->type, len, le32_to_cpu(hdr->xid));
+	if (hdr->type == DSM_MSG_CONTROL || hdr->type == DSM_MSG_CONTROL_REPLY)
+		return dsm_member_recv(node, msg, len);
+	if (region) {
+		r = dsm_node_region_get(region, false);
+		/* Destroyed while this was under way: nobody waits for it any more. */
+		if (IS_ERR(r))
+			return 0;
+	}
+	err = step_message(node, msg, len, r);
+	if (r)
+		dsm_node_region_put(r);
+	if (err == -EPROTO)
+		atomic64_inc(&dsm_node.stats.invalid_msgs);
+	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_message);
+	return err;
+}
+
+/* ---- peers ---- */
+
+/**
+ * dsm_node_peer_up() - a peer can be reached
+ * @ctx:  unused
+ * @node: its id
+ * @addr: its listening address
+ *
+ * Context: process.
+ */
+void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr)
+{
+	struct dsm_node *n = &dsm_node;
+
+	spin_lock(&n->lock);
+	n->peers[node] = (struct dsm_peer_record){ .state = DSM_NODE_UP, .addr = *addr };
+	dsm_engine_peer_up(n->engine, node);
+	spin_unlock(&n->lock);
+	trace_dsm_peer(node, true, "");
+	dsm_ctl_peer_add(node);
+	wake_up_all(&n->changed);
+}
+
+static void lose_pages(struct dsm_node *n, u16 node)
+{
+	struct dsm_region *r;
+	struct dsm_actions acts;
+	unsigned long idx;
+	struct dsm_page *p;
+	u32 id = 0;
+
+	for (;;) {
+		r = dsm_node_region_get(id, true);
+		if (IS_ERR(r))
+			return;
+		id = r->id;
+		xa_for_each(&r->table, idx, p) {
+			dsm_step_begin(&acts);
+			dsm_page_peer_lost(n->engine, p, node, &acts);
+			dsm_step_end(&acts);
+		}
+		dsm_node_region_put(r);
+	}
+}
+
+static void lose_keys(struct dsm_node *n, u16 node)
+{
+	struct dsm_actions acts;
+	u32 bucket;
+	int next;
+
+	for (bucket = 0; bucket < DSM_KEY_BUCKETS; bucket++)
+		for (next = 0; next >= 0;) {
+			dsm_step_begin(&acts);
+			next = dsm_engine_lose_bucket(n->engine, node, bucket, next, &acts);
+			dsm_step_end(&acts);
+		}
+}
+
+/**
+ * dsm_node_peer_lost() - a peer is gone
+ * @ctx:    unused
+ * @node:   its id
+ * @reason: for the log
+ * @err:    -ESHUTDOWN: it said goodbye
+ *
+ * Context: process; sleeps.
+ */
+void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_net_peer_stats stats = {};
+	struct dsm_actions acts;
+
+	if (atomic_read(&n->state) == DSM_MEMBER_LEAVING)
+		pr_debug("dsm: node %u: %s\n", node, reason);
+	else if (err == -ESHUTDOWN)
+		pr_info("dsm: node %u left: %s\n", node, reason);
+	else
+		pr_err("dsm: node %u is lost: %s; what needs it fails with EHOSTDOWN\n", node, reason);
+	trace_dsm_peer(node, false, reason);
+	if (n->net && !dsm_net_peer_stats(n->net, node, &stats)) {
+		atomic64_add(stats.tx_bytes, &n->stats.old_tx_bytes);
+		atomic64_add(stats.rx_bytes, &n->stats.old_rx_bytes);
+	}
+	dsm_step_begin(&acts);
+	n->peers[node].state = err == -ESHUTDOWN ? DSM_NODE_LEFT : DSM_NODE_LOST;
+	strscpy(n->peers[node].reason, reason, sizeof(n->peers[node].reason));
+	n->joined &= ~BIT_ULL(node);
+	dsm_engine_peer_lost(n->engine, node, &acts);
+	dsm_step_end(&acts);
+	lose_keys(n, node);
+	lose_pages(n, node);
+	dsm_member_peer_lost(node);
+	wake_up_all(&n->changed);
+}
+
+/**
+ * dsm_node_info() - this node or a peer, for status
+ * @info: in: node; out: the rest
+ *
+ * Context: process.
+ * Return: 0, -EINVAL no such id.
+ */
+int dsm_node_info(struct dsm_ioc_node_info *info)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_net_peer_stats stats;
+	struct dsm_peer_record *rec;
+	u16 node = info->node;
+	int i;
+
+	spin_lock(&n->lock);
+	if (node == DSM_NODE_ANY)
+		node = n->engine->self;
+	info->members = hweight64(n->joined);
+	info->insecure = dsm_param_insecure;
+	for (i = 0, info->max_id = 0; i < DSM_MAX_NODES; i++)
+		if (n->peers[i].state != DSM_NODE_NONE)
+			info->max_id = i;
+	info->node = node;
+	info->state = DSM_NODE_NONE;
+	if (node < DSM_MAX_NODES) {
+		rec = &n->peers[node];
+		info->state = rec->state;
+		info->addr = rec->addr.sin_addr.s_addr;
+		info->port = ntohs(rec->addr.sin_port);
+		strscpy(info->reason, rec->reason, sizeof(info->reason));
+	}
+	spin_unlock(&n->lock);
+	if (!dsm_node_joined())
+		return 0;
+	if (node >= DSM_MAX_NODES)
+		return -EINVAL;
+	info->cluster = dsm_net_cluster(n->net);
+	if (info->state == DSM_NODE_SELF)
+		strscpy(info->device, dsm_net_device(n->net), sizeof(info->device));
+	else if (!dsm_net_peer_stats(n->net, node, &stats))
+		info->silent_ms = stats.silent_ms;
+	return 0;
+}
+
+/* ---- life of the engine: from joining to leaving ---- */
+
+/**
+ * dsm_engine_start() - a fresh engine, before joining
+ *
+ * Context: process, not joined.
+ */
+void dsm_engine_start(void)
+{
+	struct dsm_node *n = &dsm_node;
+
+	memset(n->tables, 0, 3 * DSM_KEY_BUCKETS * sizeof(*n->tables));
+	spin_lock(&n->lock);
+	dsm_engine_init(n->engine, n->tables, n);
+	memset(n->peers, 0, sizeof(n->peers));
+	n->joined = 0;
+	spin_unlock(&n->lock);
+}
+
+/**
+ * dsm_engine_stop() - free all that the engine holds
+ *
+ * Context: process; no peer, no region, no waiting thread any more, net still there for its messages.
+ */
+void dsm_engine_stop(void)
+{
+	struct dsm_node *n = &dsm_node;
+	u32 kind;
+	void *obj;
+
+	cancel_work_sync(&n->flush_work);
+	n->engine->alive = 0;
+	dsm_engine_forget(n->engine, 0);
+	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
+		while (n->engine->pool[kind].count) {
+			obj = dsm_pool_take(n->engine, kind);
+			object_free(n, kind, obj);
+		}
+}
+
+static void destroy_caches(struct dsm_node *n)
+{
+	u32 kind;
+
+	kmem_cache_destroy(n->page_cache);
+	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
+		kmem_cache_destroy(n->object_cache[kind]);
+}
+
+static int create_caches(struct dsm_node *n)
+{
+	static const char * const names[DSM_POOL_COUNT] = {
+		[DSM_POOL_INTERVAL] = "dsm_interval", [DSM_POOL_LOCK] = "dsm_lock",
+		[DSM_POOL_BARRIER] = "dsm_barrier", [DSM_POOL_FLAG] = "dsm_flag",
+		[DSM_POOL_REQUEST] = "dsm_request",
+	};
+	u32 kind;
+
+	n->page_cache = kmem_cache_create("dsm_page", sizeof(struct dsm_page), 0, 0, NULL);
+	if (!n->page_cache)
+		return -ENOMEM;
+	for (kind = 0; kind < DSM_POOL_COUNT; kind++) {
+		if (!names[kind])
+			continue;
+		n->object_cache[kind] = kmem_cache_create(names[kind], dsm_pool_object_bytes(kind), 0, 0, NULL);
+		if (!n->object_cache[kind])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * dsm_node_init() - at module load
+ *
+ * Context: process.
+ * Return: 0 or -ENOMEM.
+ */
+int dsm_node_init(void)
+{
+	struct dsm_node *n = &dsm_node;
+	int i, err;
+
+	spin_lock_init(&n->lock);
+	mutex_init(&n->regions_lock);
+	xa_init(&n->regions);
+	init_waitqueue_head(&n->changed);
+	for (i = 0; i < DSM_PAGE_QUEUES; i++)
+		init_waitqueue_head(&n->page_queues[i]);
+	INIT_WORK(&n->flush_work, dsm_flush_worker);
+	err = create_caches(n);
+	if (err)
+		goto err_caches;
+	err = -ENOMEM;
+	n->tables = kvcalloc(3 * DSM_KEY_BUCKETS, sizeof(*n->tables), GFP_KERNEL);
+	n->engine = kvzalloc(sizeof(*n->engine), GFP_KERNEL);
+	if (!n->tables || !n->engine)
+		goto err_engine;
+	dsm_engine_start();
+	n->flush_wq = alloc_workqueue("dsm_flush", WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
+	n->control_wq = alloc_workqueue("dsm_control", WQ_UNBOUND, 0);
+	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator", 0);
+	if (!n->flush_wq || !n->control_wq || !n->coordinator_wq)
+		goto err_queues;
+	return 0;
+
+err_queues:
+	if (n->flush_wq)
+		destroy_workqueue(n->flush_wq);
+	if (n->control_wq)
+		destroy_workqueue(n->control_wq);
+	if (n->coordinator_wq)
+		destroy_workqueue(n->coordinator_wq);
+err_engine:
+	kvfree(n->tables);
+	kvfree(n->engine);
+err_caches:
+	destroy_caches(n);
+	return err;
+}
+
+/**
+ * dsm_node_exit() - at module unload, not joined
+ *
+ * Context: process.
+ */
+void dsm_node_exit(void)
+{
+	struct dsm_node *n = &dsm_node;
+
+	destroy_workqueue(n->coordinator_wq);
+	destroy_workqueue(n->control_wq);
+	destroy_workqueue(n->flush_wq);
+	kvfree(n->tables);
+	kvfree(n->engine);
+	destroy_caches(n);
+}

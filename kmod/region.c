@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Regions on this node: the table, making and removing, opening and closing,
+ * and the counters. What the cluster decides about regions comes from member.c; nothing is decided here.
+ */
+#include <linux/slab.h>
+#include "core/page.h"
+#include "shell.h"
+
+static void region_release(struct kref *ref)
+{
+	struct dsm_region *r = container_of(ref, struct dsm_region, ref);
+
+	kfree(r->space);
+	kfree(r);
+}
+
+/**
+ * dsm_node_region_put() - drop a reference
+ * @r: region
+ *
+ * Context: any.
+ */
+void dsm_node_region_put(struct dsm_region *r)
+{
+	/* dsm_region_remove() waits for all references but its own. */
+	if (!kref_put(&r->ref, region_release))
+		wake_up_all(&dsm_node.changed);
+}
+
+/**
+ * dsm_node_region_get() - region by id
+ * @id:   id
+ * @next: the first one with a higher id instead
+ *
+ * Context: any.
+ * Return: region with a reference, or ERR_PTR(-ENOENT).
+ */
+struct dsm_region *dsm_node_region_get(u32 id, bool next)
+{
+	struct dsm_region *r;
+	unsigned long at = id;
+
+	xa_lock(&dsm_node.regions);
+	r = next ? xa_find_after(&dsm_node.regions, &at, ULONG_MAX, XA_PRESENT) : xa_load(&dsm_node.regions, at);
+	if (r)
+		kref_get(&r->ref);
+	xa_unlock(&dsm_node.regions);
+	return r ? r : ERR_PTR(-ENOENT);
+}
+
+typedef bool match_fn(const struct dsm_region *r, const void *what);
+
+static struct dsm_region *region_find(match_fn *match, const void *what)
+{
+	struct dsm_region *r, *found = NULL;
+	unsigned long id;
+
+	xa_lock(&dsm_node.regions);
+	xa_for_each(&dsm_node.regions, id, r) {
+		if (!match(r, what))
+			continue;
+		kref_get(&r->ref);
+		found = r;
+		break;
+	}
+	xa_unlock(&dsm_node.regions);
+	return found ? found : ERR_PTR(-ENOENT);
+}
+
+static bool has_minor(const struct dsm_region *r, const void *what)
+{
+	return r->minor == *(const int *)what;
+}
+
+static bool has_name(const struct dsm_region *r, const void *what)
+{
+	return !strcmp(r->name, what);
+}
+
+/**
+ * dsm_node_region_by_minor() - region of a device file
+ * @minor: minor number
+ *
+ * Context: any.
+ * Return: region with a reference, or ERR_PTR(-ENOENT).
+ */
+struct dsm_region *dsm_node_region_by_minor(int minor)
+{
+	return region_find(has_minor, &minor);
+}
+
+/**
+ * dsm_region_by_name() - region by name
+ * @name: "" is /dev/dsm
+ *
+ * Context: any.
+ * Return: region with a reference, or ERR_PTR(-ENOENT).
+ */
+struct dsm_region *dsm_region_by_name(const char *name)
+{
+	return region_find(has_name, name);
+}
+
+static void space_members(struct dsm_space *s, u64 members)
+{
+	u16 n = 0;
+
+	for (; members; members &= members - 1)
+		s->members[n++] = __ffs64(members);
+	/* Last: whoever sees a count finds the list. Pairs with nothing: set before any open succeeds. */
+	s->n_members = n;
+}
+
+/**
+ * dsm_region_set_members() - fix which nodes home a region's pages and serve its keys
+ * @r:       region
+ * @members: bitmap, not 0
+ *
+ * Context: process.
+ * Return: 0, -EEXIST they are fixed already, to others.
+ */
+int dsm_region_set_members(struct dsm_region *r, u64 members)
+{
+	u64 have = 0;
+	u16 i;
+
+	spin_lock(&dsm_node.lock);
+	if (!r->space->n_members)
+		space_members(r->space, members);
+	for (i = 0; i < r->space->n_members; i++)
+		have |= BIT_ULL(r->space->members[i]);
+	spin_unlock(&dsm_node.lock);
+	return have == members ? 0 : -EEXIST;
+}
+
+static u64 members_of(const struct dsm_region *r)
+{
+	u64 members = 0;
+	u16 i;
+
+	for (i = 0; i < r->space->n_members; i++)
+		members |= BIT_ULL(r->space->members[i]);
+	return members;
+}
+
+static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
+{
+	char why[128];
+	int err;
+
+	r->id = le32_to_cpu(d->id);
+	r->pages = le64_to_cpu(d->pages);
+	r->addr = le64_to_cpu(d->addr);
+	r->flags = le32_to_cpu(d->flags);
+	r->owner = make_kuid(&init_user_ns, le32_to_cpu(d->uid));
+	r->group = make_kgid(&init_user_ns, le32_to_cpu(d->gid));
+	r->mode = le32_to_cpu(d->mode) & 0666;
+	r->minor = -1;
+	if (!r->id || !r->pages || r->pages > DSM_REGION_MAX_PAGES || d->reserved || r->flags & ~DSM_REGION_HEAP ||
+	    !uid_valid(r->owner) || !gid_valid(r->group) || d->name[sizeof(d->name) - 1] ||
+	    d->policy[sizeof(d->policy) - 1] || strchr((const char *)d->name, '/'))
+		return -EPROTO;
+	strscpy(r->name, (const char *)d->name, sizeof(r->name));
+	err = dsm_policy_parse((const char *)d->policy, &r->space->policy, why, sizeof(why));
+	if (err)
+		return err;
+	dsm_policy_format(&r->space->policy, r->policy, sizeof(r->policy));
+	r->space->id = r->id;
+	r->space->pages = r->pages;
+	r->space->shell = r;
+	space_members(r->space, le64_to_cpu(d->members));
+	return 0;
+}
+
+/**
+ * dsm_region_add() - a region appears
+ * @desc: description from the coordinator
+ *
+ * Context: process; sleeps.
+ * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left.
+ */
+int dsm_region_add(const struct dsm_wire_region *desc)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_region *r, *other;
+	int err;
+
+	r = kzalloc(sizeof(*r), GFP_KERNEL);
+	if (!r)
+		return -ENOMEM;
+	kref_init(&r->ref);
+	xa_init(&r->table);
+	r->space = kzalloc(sizeof(*r->space), GFP_KERNEL);
+	err = r->space ? fill(r, desc) : -ENOMEM;
+	if (err)
+		goto err_put;
+	r->mm = dsm_mm_create(&dsm_shell_mm_ops, r, r->pages);
+	if (IS_ERR(r->mm)) {
+		err = PTR_ERR(r->mm);
+		goto err_put;
+	}
+	mutex_lock(&n->regions_lock);
+	other = dsm_region_by_name(r->name);
+	if (!IS_ERR(other)) {
+		dsm_node_region_put(other);
+		err = -EEXIST;
+		goto err_unlock;
+	}
+	err = xa_insert(&n->regions, r->id, r, GFP_KERNEL);
+	if (err) {
+		err = err == -EBUSY ? -EEXIST : err;
+		goto err_unlock;
+	}
+	n->last_region = max(n->last_region, r->id);
+	spin_lock(&n->lock);
+	dsm_space_add(n->engine, r->space);
+	spin_unlock(&n->lock);
+	mutex_unlock(&n->regions_lock);
+	err = dsm_ctl_region_add(r);
+	if (err) {
+		dsm_region_remove(r);
+		return err;
+	}
+	return 0;
+
+err_unlock:
+	mutex_unlock(&n->regions_lock);
+	dsm_mm_destroy(r->mm);
+err_put:
+	dsm_node_region_put(r);
+	return err;
+}
+
+static void free_pages_of(struct dsm_region *r)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_page *p;
+	unsigned long idx;
+
+	xa_for_each(&r->table, idx, p) {
+		if (p->frame)
+			dsm_mm_frame_free(p->frame);
+		if (p->twin) {
+			spin_lock(&n->lock);
+			dsm_pool_give(n->engine, DSM_POOL_TWIN, p->twin);
+			n->engine->twins--;
+			spin_unlock(&n->lock);
+		}
+		kmem_cache_free(n->page_cache, p);
+	}
+	xa_destroy(&r->table);
+}
+
+/**
+ * dsm_region_remove() - a region goes
+ * @r: region, not open on this node and refusing to be opened; the table's reference is consumed
+ *
+ * Context: process; sleeps.
+ */
+void dsm_region_remove(struct dsm_region *r)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_mm_stats stats;
+
+	dsm_ctl_region_del(r);
+	/* What was written and never released is flushed or failed first: no release may hold its pages. */
+	dsm_regions_settle();
+	mutex_lock(&n->regions_lock);
+	xa_erase(&n->regions, r->id);
+	spin_lock(&n->lock);
+	dsm_space_del(n->engine, r->space);
+	dsm_engine_forget(n->engine, r->id);
+	spin_unlock(&n->lock);
+	mutex_unlock(&n->regions_lock);
+	/* Message handlers and readers of counters that found it before are the only others that can hold it. */
+	wait_event(n->changed, kref_read(&r->ref) == 1);
+	dsm_mm_stats(r->mm, &stats);
+	atomic64_add(stats.faults_read, &n->stats.old_faults_read);
+	atomic64_add(stats.faults_write, &n->stats.old_faults_write);
+	atomic64_add(stats.sigbus, &n->stats.old_sigbus);
+	free_pages_of(r);
+	dsm_mm_destroy(r->mm);
+	dsm_node_region_put(r);
+}
+
+/**
+ * dsm_regions_drop_all() - this node left: remove every region
+ *
+ * Context: process; no region is open.
+ */
+void dsm_regions_drop_all(void)
+{
+	struct dsm_region *r;
+
+	for (;;) {
+		r = dsm_node_region_get(0, true);
+		if (IS_ERR(r))
+			return;
+		dsm_node_region_put(r);	/* the table's stays */
+		dsm_region_remove(r);
+	}
+}
+
+/**
+ * dsm_region_describe() - a region as it travels
+ * @r:    region
+ * @desc: filled
+ *
+ * Context: any.
+ */
+void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc)
+{
+	memset(desc, 0, sizeof(*desc));
+	desc->id = cpu_to_le32(r->id);
+	desc->flags = cpu_to_le32(r->flags);
+	strscpy((char *)desc->name, r->name, sizeof(desc->name));
+	desc->pages = cpu_to_le64(r->pages);
+	desc->addr = cpu_to_le64(r->addr);
+	desc->uid = cpu_to_le32(from_kuid(&init_user_ns, r->owner));
+	desc->gid = cpu_to_le32(from_kgid(&init_user_ns, r->group));
+	desc->mode = cpu_to_le32(r->mode);
+	desc->members = cpu_to_le64(members_of(r));
+	strscpy((char *)desc->policy, r->policy, sizeof(desc->policy));
+}
+
+/**
+ * dsm_node_region_open() - an open file more
+ * @r: region
+ *
+ * The first open in the cluster fixes the members of a region that has none. Every open is an acquire.
+ *
+ * Context: process; waits for other nodes.
+ * Return: 0; -ENOTCONN; -ENXIO it is being destroyed; -EHOSTDOWN; -EINTR.
+ */
+int dsm_node_region_open(struct dsm_region *r)
+{
+	int err;
+
+	/* Negative: being destroyed. */
+	if (!atomic_inc_unless_negative(&r->opens))
+		return -ENXIO;
+	err = r->space->n_members ? 0 : dsm_member_activate(r);
+	if (!err)
+		err = dsm_node_acquire(r);
+	if (err)
+		dsm_node_region_close(r);
+	return err;
+}
+
+/**
+ * dsm_node_region_close() - an open file less
+ * @r: region
+ *
+ * Context: process.
+ */
+void dsm_node_region_close(struct dsm_region *r)
+{
+	atomic_dec(&r->opens);
+}
+
+/**
+ * dsm_region_homed_pages() - touched pages homed at this node
+ * @r: region
+ *
+ * Context: process; walks all touched pages.
+ */
+u64 dsm_region_homed_pages(struct dsm_region *r)
+{
+	struct dsm_page *p;
+	unsigned long idx;
+	u64 homed = 0;
+
+	xa_for_each(&r->table, idx, p)
+		homed += READ_ONCE(p->home) == dsm_node.engine->self && READ_ONCE(p->frame);
+	return homed;
+}
+
+/**
+ * dsm_node_region_info() - facts of a region
+ * @r:    region
+ * @info: filled, except size and flags
+ *
+ * Context: process.
+ */
+void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info)
+{
+	struct dsm_page *p;
+	unsigned long idx;
+
+	info->id = r->id;
+	info->region_flags = r->flags;
+	strscpy(info->name, r->name, sizeof(info->name));
+	info->bytes = r->pages << PAGE_SHIFT;
+	info->addr = r->addr;
+	info->uid = from_kuid_munged(current_user_ns(), r->owner);
+	info->gid = from_kgid_munged(current_user_ns(), r->group);
+	info->mode = r->mode;
+	info->opens = max(atomic_read(&r->opens), 0);
+	info->touched_pages = 0;
+	xa_for_each(&r->table, idx, p)
+		info->touched_pages++;
+	info->homed_pages = dsm_region_homed_pages(r);
+	info->members = members_of(r);
+	strscpy(info->policy, r->policy, sizeof(info->policy));
+}
+
+/* ---- counters ---- */
+
+static void add_peers(u64 *out)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_net_peer_stats s;
+	u16 node;
+	int c;
+
+	for (node = 0; node < DSM_MAX_NODES; node++) {
+		if (dsm_net_peer_stats(n->net, node, &s))
+			continue;
+		for (c = 0; c < DSM_CLASS_COUNT; c++) {
+			out[DSM_STAT_MSGS_SENT] += s.tx_msgs[c];
+			out[DSM_STAT_MSGS_RECEIVED] += s.rx_msgs[c];
+		}
+		out[DSM_STAT_BYTES_SENT] += s.tx_bytes;
+		out[DSM_STAT_BYTES_RECEIVED] += s.rx_bytes;
+		out[DSM_STAT_CREDIT_STALLS] += s.credit_stalls;
+		out[DSM_STAT_INVALID_MSGS] += s.invalid_msgs;
+	}
+}
+
+static void add_core(const struct dsm_core_stats *c, u64 *out)
+{
+	out[DSM_STAT_PAGE_TRANSFERS] = c->page_transfers;
+	out[DSM_STAT_ZERO_REPLIES] = c->zero_replies;
+	out[DSM_STAT_FETCHES_SERVED] = c->fetches_served;
+	out[DSM_STAT_INVALIDATIONS] = c->invalidations;
+	out[DSM_STAT_TWINS] = c->twins;
+	out[DSM_STAT_DIFFS] = c->diffs;
+	out[DSM_STAT_DIFFS_APPLIED] = c->diffs_applied;
+	out[DSM_STAT_MERGES] = c->merges;
+	out[DSM_STAT_RACE_CONFLICTS] = c->race_conflicts;
+	out[DSM_STAT_INTERVALS] = c->intervals;
+	out[DSM_STAT_NOTICES_SENT] = c->notices_sent;
+	out[DSM_STAT_NOTICES_RECEIVED] = c->notices_received;
+	out[DSM_STAT_INVAL_ALL] = c->inval_all;
+	out[DSM_STAT_RELEASES] = c->releases;
+	out[DSM_STAT_LOCKS_LOCAL] = c->locks_local;
+	out[DSM_STAT_LOCKS_REMOTE] = c->locks_remote;
+	out[DSM_STAT_BARRIERS] = c->barriers;
+	out[DSM_STAT_FLAGS] = c->flags;
+}
+
+/**
+ * dsm_node_stats() - all counters of this node
+ * @out: by enum dsm_stat
+ *
+ * Context: process.
+ */
+void dsm_node_stats(u64 out[DSM_STAT_COUNT])
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_shell_stats *s = &n->stats;
+	struct dsm_core_stats core;
+	struct dsm_mm_stats mm;
+	struct dsm_region *r;
+	u32 id = 0;
+
+	memset(out, 0, DSM_STAT_COUNT * sizeof(*out));
+	spin_lock(&n->lock);
+	core = n->engine->stats;
+	spin_unlock(&n->lock);
+	add_core(&core, out);
+	out[DSM_STAT_READ_FAULTS] = atomic64_read(&s->old_faults_read);
+	out[DSM_STAT_WRITE_FAULTS] = atomic64_read(&s->old_faults_write);
+	out[DSM_STAT_SIGBUS] = atomic64_read(&s->old_sigbus);
+	for (;;) {
+		r = dsm_node_region_get(id, true);
+		if (IS_ERR(r))
+			break;
+		id = r->id;
+		dsm_mm_stats(r->mm, &mm);
+		out[DSM_STAT_READ_FAULTS] += mm.faults_read;
+		out[DSM_STAT_WRITE_FAULTS] += mm.faults_write;
+		out[DSM_STAT_SIGBUS] += mm.sigbus;
+		dsm_node_region_put(r);
+	}
+	out[DSM_STAT_DIFF_BYTES] = atomic64_read(&s->diff_bytes);
+	out[DSM_STAT_ACQUIRES] = atomic64_read(&s->acquires);
+	out[DSM_STAT_NS_PROTOCOL] = atomic64_read(&s->ns_protocol);
+	out[DSM_STAT_NS_WAIT_LOCK] = atomic64_read(&s->ns_wait_lock);
+	out[DSM_STAT_NS_WAIT_BARRIER] = atomic64_read(&s->ns_wait_barrier);
+	out[DSM_STAT_NS_WAIT_FLAG] = atomic64_read(&s->ns_wait_flag);
+	out[DSM_STAT_NS_WAIT_PAGE] = atomic64_read(&s->ns_wait_page);
+	out[DSM_STAT_NS_WAIT_RELEASE] = atomic64_read(&s->ns_wait_release);
+	out[DSM_STAT_NS_MESSAGE] = atomic64_read(&s->ns_message);
+	out[DSM_STAT_INVALID_MSGS] = atomic64_read(&s->invalid_msgs);
+	out[DSM_STAT_MSGS_SENT] = atomic64_read(&s->old_tx_msgs);
+	out[DSM_STAT_MSGS_RECEIVED] = atomic64_read(&s->old_rx_msgs);
+	out[DSM_STAT_BYTES_SENT] = atomic64_read(&s->old_tx_bytes);
+	out[DSM_STAT_BYTES_RECEIVED] = atomic64_read(&s->old_rx_bytes);
+	if (dsm_node_joined())
+		add_peers(out);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The shell's own header: the one node of this module, and what its files (node, region, flush,
+ * sync, member) share. ctl sees node.h only.
+ *
+ * Locks, outermost first: dsm_node.regions_lock (mutex), page lock (kernel's),
+ * dsm_node.lock (the engine lock, a spinlock). None is held across a send, a network wait or a copy to user.
+ */
+#ifndef DSM_SHELL_H
+#define DSM_SHELL_H
+
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include "core/engine.h"
+#include "net/transport.h"
+#include "node.h"
+
+#define DSM_PAGE_QUEUES 64	/* as many as dsm_page_bucket() gives */
+
+enum dsm_membership { DSM_MEMBER_NONE, DSM_MEMBER_JOINING, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING };
+
+/* What the shell counts itself; the core has its own. */
+struct dsm_shell_stats {
+	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag, ns_wait_page;
+	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs;
+	/* Traffic of peers that are gone. */
+	atomic64_t old_tx_msgs, old_rx_msgs, old_tx_bytes, old_rx_bytes, old_stalls;
+	/* Fault counts of regions that are gone. */
+	atomic64_t old_faults_read, old_faults_write, old_sigbus;
+};
+
+/**
+ * struct dsm_peer_record - what is remembered of a node
+ * @state:  enum dsm_node_state
+ * @addr:   listening address
+ * @reason: why it was lost
+ */
+struct dsm_peer_record {
+	u16 state;
+	struct sockaddr_in addr;
+	char reason[64];
+};
+
+/**
+ * struct dsm_node - this machine
+ * @lock:      the engine lock: guards @engine and every struct dsm_page
+ * @engine:    protocol state
+ * @tables:    its hash heads
+ * @net:       valid from joining to leaving
+ * @state:     enum dsm_membership; changed by compare-and-exchange
+ * @last_region: highest region id ever seen; guarded by @regions_lock
+ * @joined:    bitmap of members that finished joining; guarded by @lock
+ * @peers:     by id; guarded by @lock
+ * @regions:   struct dsm_region by id
+ * @regions_lock: serialises changes of @regions
+ * @page_queues: threads waiting for a page, by dsm_page_bucket()
+ * @changed:   woken when membership changes
+ * @flush_wq, @flush_work: writes back what releases that no thread drives have to flush
+ * @control_wq: control requests that only look and apply; @coordinator_wq: ordered, those that decide
+ */
+struct dsm_node {
+	spinlock_t lock;
+	struct dsm_engine *engine;
+	struct hlist_head *tables;
+	struct dsm_net *net;
+	atomic_t state;
+	u32 last_region;
+	u64 joined;
+	struct dsm_peer_record peers[DSM_MAX_NODES];
+	struct xarray regions;
+	struct mutex regions_lock;
+	wait_queue_head_t page_queues[DSM_PAGE_QUEUES];
+	wait_queue_head_t changed;
+	struct workqueue_struct *flush_wq;
+	struct workqueue_struct *control_wq;
+	struct workqueue_struct *coordinator_wq;
+	struct work_struct flush_work;
+	struct kmem_cache *page_cache;
+	struct kmem_cache *object_cache[DSM_POOL_COUNT];
+	struct dsm_shell_stats stats;
+};
+extern struct dsm_node dsm_node;
+
+/* A thread waiting for the engine. */
+struct dsm_wait {
+	struct dsm_waiter w;
+	struct completion done;
+};
+
+static inline u64 dsm_now_ns(void)
+{
+	return ktime_get_ns();
+}
+
+/* ---- node.c: steps ---- */
+void dsm_wait_init(struct dsm_wait *wait);
+/* Take the engine lock with full pools. */
+void dsm_step_begin(struct dsm_actions *acts);
+/* Drop it and carry out the actions. */
+void dsm_step_end(struct dsm_actions *acts);
+/* The same, but flush work is left to the caller, who calls dsm_flush_run() at once. */
+void dsm_step_end_flushing(struct dsm_actions *acts);
+struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame);
+int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
+void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr);
+void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err);
+void dsm_engine_start(void);
+void dsm_engine_stop(void);
+
+/* ---- flush.c ---- */
+void dsm_flush_run(void);
+void dsm_flush_worker(struct work_struct *work);
+void dsm_acquire_apply(void);
+struct page *dsm_shell_frame_of(void *region, u32 idx);
+
+/* ---- sync.c ---- */
+void dsm_regions_settle(void);
+
+/* ---- region.c ---- */
+extern const struct dsm_mm_ops dsm_shell_mm_ops;
+int dsm_region_add(const struct dsm_wire_region *desc);
+void dsm_region_remove(struct dsm_region *r);
+void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);
+int dsm_region_set_members(struct dsm_region *r, u64 members);
+struct dsm_region *dsm_region_by_name(const char *name);
+void dsm_regions_drop_all(void);
+u64 dsm_region_homed_pages(struct dsm_region *r);
+
+/* ---- member.c, control.c ---- */
+int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
+int dsm_member_recv(u16 from, const u8 *msg, u32 len);
+void dsm_member_peer_lost(u16 node);
+int dsm_member_activate(struct dsm_region *r);
+
+#endif

@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Calls that wait: faults, locks, barriers, flags, releases, acquires.
+ *
+ * Each is: step the engine, wait, step again. A wait for a machine's answer is bounded by the detection of its
+ * death; a wait for another thread's action is killable and ends when what it
+ * depends on is gone (decisions.md, waits). Knows no page tables and no messages.
+ */
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "core/barrier.h"
+#include "core/flag.h"
+#include "core/interval.h"
+#include "core/lock.h"
+#include "core/page.h"
+#include "core/release.h"
+#include "ctl/trace.h"
+#include "shell.h"
+
+/* ---- faults ---- */
+
+static int fault(void *ctx, u32 idx, bool write, struct page **frame)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_region *r = ctx;
+	struct dsm_actions acts;
+	struct dsm_page *p;
+	int ret;
+
+	p = dsm_shell_page(r, idx, true);
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	dsm_step_begin(&acts);
+	ret = dsm_page_fault(n->engine, p, write, &acts);
+	dsm_step_end(&acts);
+	trace_dsm_fault(r->id, idx, write, ret);
+	*frame = p->frame;
+	return ret;
+}
+
+static enum dsm_right right(void *ctx, u32 idx)
+{
+	struct dsm_region *r = ctx;
+	struct dsm_page *p = xa_load(&r->table, idx);
+	enum dsm_page_right ret = DSM_PAGE_NONE;
+
+	if (p) {
+		spin_lock(&dsm_node.lock);
+		ret = dsm_page_right(p);
+		spin_unlock(&dsm_node.lock);
+	}
+	return (enum dsm_right)ret;
+}
+
+static bool page_settled(struct dsm_page *p)
+{
+	bool busy;
+
+	spin_lock(&dsm_node.lock);
+	busy = dsm_page_busy(dsm_node.engine, p);
+	spin_unlock(&dsm_node.lock);
+	return !busy;
+}
+
+static int wait_page(void *ctx, u32 idx, bool killable)
+{
+	struct dsm_region *r = ctx;
+	struct dsm_page *p = xa_load(&r->table, idx);
+	wait_queue_head_t *wq;
+	u64 start = dsm_now_ns();
+	int ret;
+
+	if (!p)
+		return 0;
+	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
+	if (killable)
+		ret = wait_event_killable(*wq, page_settled(p));
+	else
+		ret = wait_event_interruptible(*wq, page_settled(p));
+	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_page);
+	return ret;
+}
+
+const struct dsm_mm_ops dsm_shell_mm_ops = {
+	.fault = fault,
+	.right = right,
+	.wait = wait_page,
+};
+
+/**
+ * dsm_node_prefetch() - start fetching pages without waiting
+ * @r:      region
+ * @offset: bytes
+ * @len:    bytes
+ *
+ * A hint: at most 1024 pages are asked for.
+ *
+ * Context: process.
+ * Return: 0, -EINVAL outside the region.
+ */
+int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len)
+{
+	u64 first = offset >> PAGE_SHIFT, end, bytes = r->pages << PAGE_SHIFT;
+	struct page *frame;
+	int ret;
+
+	if (offset > bytes || len > bytes - offset)
+		return -EINVAL;
+	end = min_t(u64, DIV_ROUND_UP_ULL(offset + len, PAGE_SIZE), first + 1024);
+	for (; first < end && !fatal_signal_pending(current); first++) {
+		ret = fault(r, first, false, &frame);
+		if (ret < 0)
+			break;
+	}
+	return 0;
+}
+
+/* ---- releases and acquires ---- */
+
+/* All that this node wrote so far is applied at its homes on return. */
+static int release_wait(void)
+{
+	struct dsm_node *n = &dsm_node;
+	u64 start = dsm_now_ns(), target;
+	struct dsm_actions acts;
+	struct dsm_wait wait;
+	int status = 0;
+	bool done;
+
+	dsm_wait_init(&wait);
+	dsm_step_begin(&acts);
+	target = dsm_rel_request(n->engine, &acts);
+	done = dsm_rel_wait(n->engine, target, &wait.w, &status);
+	dsm_step_end_flushing(&acts);
+	if (done)
+		return status;
+	trace_dsm_release(target, 0);
+	if (wait_for_completion_killable(&wait.done)) {
+		spin_lock(&n->lock);
+		done = dsm_waiter_cancel(n->engine, &wait.w);
+		spin_unlock(&n->lock);
+		if (done)
+			return -EINTR;
+		wait_for_completion(&wait.done);
+	}
+	atomic64_add(dsm_now_ns() - start, &n->stats.ns_wait_release);
+	return wait.w.status;
+}
+
+/**
+ * dsm_regions_settle() - no release holds a page any more
+ *
+ * Context: process; waits for homes, bounded by the detection of their death.
+ */
+void dsm_regions_settle(void)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_actions acts;
+	struct dsm_wait wait;
+	int status = 0;
+	bool done;
+
+	dsm_wait_init(&wait);
+	dsm_step_begin(&acts);
+	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait.w, &status);
+	dsm_step_end_flushing(&acts);
+	if (!done)
+		wait_for_completion(&wait.done);
+}
+
+/* For an answer of another machine: its death ends it too. */
+static int wait_answer(struct dsm_wait *wait)
+{
+	bool forgotten;
+
+	if (!wait_for_completion_killable(&wait->done))
+		return wait->w.status;
+	spin_lock(&dsm_node.lock);
+	forgotten = dsm_waiter_cancel(dsm_node.engine, &wait->w);
+	spin_unlock(&dsm_node.lock);
+	if (forgotten)
+		return -EINTR;
+	wait_for_completion(&wait->done);
+	return wait->w.status;
+}
+
+/**
+ * dsm_node_release() - bare release: what this node wrote is at its homes, and the region's
+ *                      sync manager knows it
+ * @r: region
+ *
+ * Context: process; waits killably.
+ * Return: 0, -EINTR, -EHOSTDOWN, -ENOTCONN.
+ */
+int dsm_node_release(struct dsm_region *r)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_actions acts;
+	struct dsm_wait wait;
+	int ret;
+
+	if (!r->space->n_members)
+		return 0;
+	ret = release_wait();
+	if (ret)
+		return ret;
+	dsm_wait_init(&wait);
+	dsm_step_begin(&acts);
+	ret = dsm_sync_push(n->engine, r->space, &wait.w, &acts);
+	dsm_step_end(&acts);
+	return ret == -EINPROGRESS ? wait_answer(&wait) : ret;
+}
+
+/**
+ * dsm_node_acquire() - bare acquire: see all that was released to the region's sync manager
+ * @r: region
+ *
+ * Context: process; waits killably.
+ * Return: 0, -EINTR, -EHOSTDOWN.
+ */
+int dsm_node_acquire(struct dsm_region *r)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_actions acts;
+	struct dsm_wait wait;
+	int ret;
+
+	if (!r->space->n_members)
+		return 0;
+	dsm_wait_init(&wait);
+	dsm_step_begin(&acts);
+	ret = dsm_sync_pull(n->engine, r->space, &wait.w, &acts);
+	dsm_step_end(&acts);
+	if (ret == -EINPROGRESS)
+		ret = wait_answer(&wait);
+	if (!ret)
+		dsm_acquire_apply();
+	return ret;
+}
+
+/* ---- locks ---- */
+
+static struct dsm_lock_owner core_owner(const struct dsm_owner *o)
+{
+	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
+}
+
+static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
+{
+	bool forgotten;
+	long left;
+	u64 now;
+
+	if (flags & DSM_LOCK_TIMED) {
+		now = dsm_now_ns();
+		left = deadline_ns > now ? nsecs_to_jiffies(min_t(u64, deadline_ns - now, 1ull << 60)) + 1 : 0;
+		left = left ? wait_for_completion_interruptible_timeout(&wait->done, left) : 0;
+		if (left > 0)
+			return wait->w.status;
+		left = left ? -EINTR : -ETIMEDOUT;
+	} else {
+		if (!wait_for_completion_interruptible(&wait->done))
+			return wait->w.status;
+		left = -EINTR;
+	}
+	spin_lock(&dsm_node.lock);
+	forgotten = dsm_lock_cancel(dsm_node.engine, &wait->w);
+	spin_unlock(&dsm_node.lock);
+	if (forgotten)
+		return left;
+	/* Too late to give up: it is ours, or failed for another reason. */
+	wait_for_completion(&wait->done);
+	return wait->w.status;
+}
+
+/**
+ * dsm_node_lock() - take a lock and acquire
+ * @r:           region
+ * @key:         any
+ * @flags:       DSM_LOCK_TRY, DSM_LOCK_TIMED
+ * @deadline_ns: CLOCK_MONOTONIC, for DSM_LOCK_TIMED
+ * @o:           caller
+ *
+ * Context: process; waits interruptibly.
+ * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -EINTR, -EDEADLK, -EHOSTDOWN not taken.
+ */
+int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, const struct dsm_owner *o)
+{
+	struct dsm_node *n = &dsm_node;
+	u64 start = dsm_now_ns();
+	struct dsm_actions acts;
+	struct dsm_wait wait;
+	int ret;
+
+	dsm_wait_init(&wait);
+	wait.w.owner = core_owner(o);
+	wait.w.try_only = flags & DSM_LOCK_TRY;
+	dsm_step_begin(&acts);
+	ret = dsm_lock_acquire(n->engine, r->space, key, &wait.w, &acts);
+	dsm_step_end(&acts);
+	if (ret == -EINPROGRESS) {
+		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_REQUEST, DSM_NO_NODE);
+		ret = lock_wait(&wait, flags, deadline_ns);
+		atomic64_add(dsm_now_ns() - start, &n->stats.ns_wait_lock);
+	}
+	if (!ret || ret == -EOWNERDEAD) {
+		dsm_acquire_apply();
+		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_TAKEN, DSM_NO_NODE);
+	}
+	return ret;
+}
+
+/**
+ * dsm_node_unlock() - give a lock up; the release happens when the token leaves the node
+ * @r:   region
+ * @key: key
+ * @o:   caller
+ *
+ * Context: process; does not wait.
+ * Return: 0, -EPERM not held by this process.
+ */
+int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
+{
+	struct dsm_lock_owner owner = core_owner(o);
+	struct dsm_actions acts;
+	int ret;
+
+	dsm_step_begin(&acts);
+	ret = dsm_lock_release(dsm_node.engine, r->space, key, &owner, &acts);
+	dsm_step_end_flushing(&acts);
+	trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_RELEASED, DSM_NO_NODE);
+	return ret;
+}
+
+/**
+ * dsm_node_lock_consistent() - the data of a lock taken with -EOWNERDEAD is repaired
+ * @r:   region
+ * @key: key
+ * @o:   caller
+ *
+ * Context: process.
+ * Return: 0, -EPERM not held by this process, -EINVAL it was not in that state.
+ */
+int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o)
+{
+	struct dsm_lock_owner owner = core_owner(o);
+	int ret;
+
+	spin_lock(&dsm_node.lock);
+	ret = dsm_lock_consistent(dsm_node.engine, r->space, key, &owner);
+	spin_unlock(&dsm_node.lock);
+	return ret;
+}
+
+/* ---- barriers ---- */
+
+/**
+ * struct arrival - a thread inside a barrier
+ *
+ * Survives an interrupted call: the thread runs its signal handler, calls again and goes on waiting.
+ */
+struct arrival {
+	struct list_head link;
+	struct dsm_region *r;
+	u64 key;
+	u32 parties;
+	struct dsm_owner owner;
+	struct dsm_wait wait;
+};
+
+static LIST_HEAD(arrivals);
+static DEFINE_SPINLOCK(arrivals_lock);
+
+static struct arrival *arrival_find(struct dsm_region *r, u64 key, const struct dsm_owner *o)
+{
+	struct arrival *a, *found = NULL;
+
+	spin_lock(&arrivals_lock);
+	list_for_each_entry(a, &arrivals, link)
+		if (a->r == r && a->key == key && a->owner.file == o->file && a->owner.tid == o->tid &&
+		    a->owner.tgid == o->tgid)
+			found = a;
+	spin_unlock(&arrivals_lock);
+	return found;
+}
+
+static void arrival_free(struct arrival *a)
+{
+	spin_lock(&arrivals_lock);
+	list_del(&a->link);
+	spin_unlock(&arrivals_lock);
+	dsm_node_region_put(a->r);
+	kfree(a);
+}
+
+static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o, struct arrival **out)
+{
+	struct dsm_actions acts;
+	struct arrival *a;
+	int ret;
+
+	ret = release_wait();
+	if (ret)
+		return ret == -EINTR ? -ERESTARTNOINTR : ret;
+	a = kzalloc(sizeof(*a), GFP_KERNEL);
+	if (!a)
+		return -ENOMEM;
+	kref_get(&r->ref);
+	a->r = r;
+	a->key = key;
+	a->parties = parties;
+	a->owner = *o;
+	dsm_wait_init(&a->wait);
+	spin_lock(&arrivals_lock);
+	list_add_tail(&a->link, &arrivals);
+	spin_unlock(&arrivals_lock);
+	dsm_step_begin(&acts);
+	ret = dsm_barrier_arrive(dsm_node.engine, r->space, key, parties, &a->wait.w, &acts);
+	dsm_step_end(&acts);
+	trace_dsm_barrier(r->id, key, DSM_TRACE_BARRIER_ARRIVE, a->wait.w.xid);
+	if (ret)
+		arrival_free(a);
+	else
+		*out = a;
+	return ret;
+}
+
+/* True: taken back; the other parties will hear of it. */
+static bool arrival_abort(struct arrival *a)
+{
+	struct dsm_actions acts;
+	bool aborted;
+
+	dsm_step_begin(&acts);
+	aborted = dsm_barrier_abort(dsm_node.engine, a->r->space, a->key, &a->wait.w, &acts);
+	dsm_step_end(&acts);
+	return aborted;
+}
+
+/**
+ * dsm_node_barrier() - release, wait for all parties, acquire
+ * @r:       region
+ * @key:     any
+ * @parties: callers in the whole cluster
+ * @o:       caller
+ *
+ * Context: process; waits interruptibly.
+ * Return: 0; -EINVAL other callers gave another count; -EOWNERDEAD a party ended inside; -EHOSTDOWN; -EINTR killed;
+ * -ERESTARTNOINTR: run the signal handler and call again.
+ */
+int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o)
+{
+	struct arrival *a = arrival_find(r, key, o);
+	u64 start = dsm_now_ns();
+	int ret;
+
+	if (!parties)
+		return -EINVAL;
+	if (!a) {
+		ret = arrive(r, key, parties, o, &a);
+		if (ret)
+			return ret;
+	} else if (a->parties != parties) {
+		return -EINVAL;
+	}
+	if (wait_for_completion_interruptible(&a->wait.done)) {
+		if (!fatal_signal_pending(current))
+			return -ERESTARTNOINTR;
+		if (arrival_abort(a)) {
+			arrival_free(a);
+			return -EINTR;
+		}
+		wait_for_completion(&a->wait.done);
+	}
+	ret = a->wait.w.status;
+	arrival_free(a);
+	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_barrier);
+	if (!ret)
+		dsm_acquire_apply();
+	return ret;
+}
+
+static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
+{
+	struct arrival *a, *found = NULL;
+
+	spin_lock(&arrivals_lock);
+	list_for_each_entry(a, &arrivals, link)
+		if (a->r == r && a->owner.file == file && (!tgid || a->owner.tgid == tgid))
+			found = a;
+	spin_unlock(&arrivals_lock);
+	if (!found)
+		return false;
+	if (!arrival_abort(found))
+		wait_for_completion(&found->wait.done);
+	arrival_free(found);
+	return true;
+}
+
+/**
+ * dsm_node_owner_gone() - a process or a file ends
+ * @r:    region
+ * @file: open file
+ * @tgid: process that ends, 0: all that used the file
+ *
+ * Its locks go to the next taker with -EOWNERDEAD, its arrivals make their barriers fail.
+ *
+ * Context: process, none of the process's threads is in a call any more.
+ */
+void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid)
+{
+	struct dsm_actions acts;
+	bool found = true;
+
+	while (arrivals_gone(r, file, tgid))
+		;
+	while (found) {
+		dsm_step_begin(&acts);
+		found = dsm_lock_owner_gone(dsm_node.engine, r->id, file, tgid, &acts);
+		dsm_step_end(&acts);
+	}
+}
+
+/* ---- flags ---- */
+
+static int flag_op(struct dsm_region *r, u64 key, u8 op)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_actions acts;
+	struct dsm_wait wait;
+	bool forgotten;
+	int ret;
+
+	dsm_wait_init(&wait);
+	dsm_step_begin(&acts);
+	ret = dsm_flag_start(n->engine, r->space, key, op, &wait.w, &acts);
+	dsm_step_end(&acts);
+	if (ret)
+		return ret;
+	if (op != DSM_FLAG_WAIT)
+		return wait_answer(&wait);
+	if (!wait_for_completion_interruptible(&wait.done))
+		return wait.w.status;
+	dsm_step_begin(&acts);
+	forgotten = dsm_flag_cancel(n->engine, r->space, key, &wait.w, &acts);
+	dsm_step_end(&acts);
+	if (forgotten)
+		return -EINTR;
+	wait_for_completion(&wait.done);
+	return wait.w.status;
+}
+
+/**
+ * dsm_node_flag_set() - release, then set a flag
+ * @r:   region
+ * @key: any
+ *
+ * Context: process; waits killably.
+ * Return: 0, -EALREADY it is set, -EINTR, -EHOSTDOWN.
+ */
+int dsm_node_flag_set(struct dsm_region *r, u64 key)
+{
+	int ret = release_wait();
+
+	return ret ? ret : flag_op(r, key, DSM_FLAG_SET);
+}
+
+/**
+ * dsm_node_flag_wait() - wait until a flag is set, then acquire
+ * @r:   region
+ * @key: any
+ *
+ * Context: process; waits interruptibly.
+ * Return: 0, -EINTR, -EHOSTDOWN.
+ */
+int dsm_node_flag_wait(struct dsm_region *r, u64 key)
+{
+	u64 start = dsm_now_ns();
+	int ret = flag_op(r, key, DSM_FLAG_WAIT);
+
+	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_flag);
+	if (!ret)
+		dsm_acquire_apply();
+	return ret;
+}
+
+/**
+ * dsm_node_flag_clear() - make a flag unset again
+ * @r:   region
+ * @key: any
+ *
+ * Context: process; waits killably.
+ * Return: 0, -EINTR, -EHOSTDOWN.
+ */
+int dsm_node_flag_clear(struct dsm_region *r, u64 key)
+{
+	return flag_op(r, key, DSM_FLAG_CLEAR);
+}
