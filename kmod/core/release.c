@@ -194,8 +194,8 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 	dsm_assert(p->twin);
 	if (!dsm_engine_alive(e, p->home)) {
 		p->flags &= ~DSM_PF_FLUSH;
+		/* It may be mapped read-only: it stays a readable copy, and goes with the others at the next acquire. */
 		drop_twin(e, p);
-		p->state = DSM_PAGE_INV;
 		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
 		wake_writers(p, acts);
 		return false;
