@@ -86,6 +86,7 @@ struct op {
 #define LITMUS_ERRORS 0x08u		/* calls may fail (a thread is killed, a node is lost) */
 #define LITMUS_CRASH 0x10u		/* one node may be lost at any point */
 #define LITMUS_WALK_ONLY 0x20u		/* too long for the systematic search */
+#define LITMUS_INSIDE 0x80u		/* kills only hit threads that wait in a barrier or for a flag */
 #define LITMUS_SMALL_LOG 0x40u		/* always with a tiny log */
 
 /**
