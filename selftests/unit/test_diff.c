@@ -619,7 +619,7 @@ static void damaged_records_are_refused_or_stay_in_bounds(void **state)
 		pair_mutate(&p, &r, densities[unit_random_below(&r, ARRAY_SIZE(densities))], 8);
 		len = pair_make(&p, false);
 		/* Half of the damage goes to the header and the first of the table. */
-		span = round % 2 ? min((u32)len, 40u) : (u32)len;
+		span = round % 2 ? min_t(u32, len, 40) : (u32)len;
 		for (flips = 1 + unit_random_below(&r, 4); flips; flips--) {
 			at = unit_random_below(&r, span);
 			if (unit_random_below(&r, 2))
@@ -755,7 +755,7 @@ static void byte_written_on_both_sides_counts_as_a_conflict(void **state)
  * @turns: passes over the page
  */
 struct sibling {
-	u8 page[LIVE_BYTES] __attribute__((aligned(64)));
+	u8 page[LIVE_BYTES] __attribute__((__aligned__(64)));
 	bool mine[LIVE_BYTES];
 	u32 stop;
 	u64 lost;

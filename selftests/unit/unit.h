@@ -23,10 +23,10 @@ __attribute__((constructor)) static void unit_line_buffered(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
-/* Fail with what the rule was broken by. */
+/* Fail with what the rule was broken by; ./run takes the reason from this line. */
 #define unit_require(cond, fmt, ...) do {				\
 	if (!(cond)) {							\
-		print_error("%s: " fmt "\n", #cond, ##__VA_ARGS__);	\
+		printf("# broken: %s: " fmt "\n", #cond, ##__VA_ARGS__);	\
 		fail();							\
 	}								\
 } while (0)
