@@ -366,7 +366,7 @@ int dsm_diff_check(const u8 *src, u32 len, u32 page_bytes, u32 *idx)
 	memcpy(&rec, src, REC_BYTES);
 	bytes = le32_to_cpu(rec.bytes);
 	runs = le16_to_cpu(rec.nruns);
-	if (bytes > len - REC_BYTES || bytes % 8 || rec.grain_log2 || rec.base_seq)
+	if (bytes > len - REC_BYTES || rec.grain_log2 || rec.base_seq)
 		return -EPROTO;
 	if (rec.enc != DSM_DIFF_RUNS && runs)
 		return -EPROTO;
@@ -379,7 +379,7 @@ int dsm_diff_check(const u8 *src, u32 len, u32 page_bytes, u32 *idx)
 		good = map_is_good(payload, bytes, page_bytes);
 		break;
 	case DSM_DIFF_FULL:
-		good = bytes >= page_bytes && tail_is_good(payload, page_bytes, bytes);
+		good = tail_is_good(payload, page_bytes, bytes);
 		break;
 	case DSM_DIFF_ZERO:
 		good = !bytes;
