@@ -99,7 +99,7 @@ class Node(Channel):
     def _arguments(self):
         c = self.cluster
         words = ["console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
-                 "tsc=reliable", "lsm=capability", "random.trust_cpu=on", "no_timer_check",
+                 "tsc=reliable", f"tsc_early_khz={c.tsc_khz}", "lsm=capability", "random.trust_cpu=on", "no_timer_check",
                  "cryptomgr.notests", "log_buf_len=4M", "watchdog_thresh=30",
                  "rcupdate.rcu_cpu_stall_timeout=60", "net.ifnames=0", "pci=noaer",
                  f"dsmvm.node={self.index}", f"dsmvm.nodes={c.count}", *c.kernel_args]
@@ -298,6 +298,7 @@ class Cluster:
         os.makedirs(self.log_dir, exist_ok=True)
         self.run_dir = tempfile.mkdtemp(prefix=RUN_DIR_PREFIX)
         self.switch = None
+        self.tsc_khz = int(subprocess.check_output([image.host_tool("tsc.c")], text=True))
         self.nodes = [Node(self, i) for i in range(nodes)]
         self.boot_seconds = self.ready_seconds = None
 
