@@ -37,7 +37,8 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
  * @policy: text of the effective settings
  * @minor:  minor number; set by ctl
  * @device: device node; set by ctl
- * @opens:  open files on this node, guarded by the shell
+ * @opens:  open files on this node; negative: being destroyed
+ * @active: the coordinator confirmed that every member knows the region and its members
  * @mm:     mm side
  * @space:  core side
  * @table:  touched pages, struct dsm_page by index
@@ -56,6 +57,7 @@ struct dsm_region {
 	int minor;
 	struct device *device;
 	atomic_t opens;
+	bool active;
 	struct dsm_mm *mm;
 	struct dsm_space *space;
 	struct xarray table;

@@ -341,9 +341,15 @@ int dsm_node_region_open(struct dsm_region *r)
 	/* Negative: being destroyed. */
 	if (!atomic_inc_unless_negative(&r->opens))
 		return -ENXIO;
-	err = r->space->n_members ? 0 : dsm_member_activate(r);
-	if (!err)
+	/*
+	 * Knowing the members here does not mean that they know: a message
+	 * to one that does not would be taken for a malformed one.
+	 */
+	err = READ_ONCE(r->active) ? 0 : dsm_member_activate(r);
+	if (!err) {
+		WRITE_ONCE(r->active, true);
 		err = dsm_node_acquire(r);
+	}
 	if (err)
 		dsm_node_region_close(r);
 	return err;
