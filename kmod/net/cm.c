@@ -223,6 +223,9 @@ void dsm_cm_admit(struct work_struct *work)
 		peer->self = dsm_net_self(net);
 		peer->cluster = dsm_net_cluster(net);
 		err = peer->self == DSM_NO_NODE ? -EBUSY : dsm_peer_claim(peer, assigned);
+		/* Two nodes were given the same free id: the second asks again. */
+		if (err == -EEXIST && peer->hello.node == DSM_NO_NODE)
+			err = -EAGAIN;
 	}
 	if (!err) {
 		rdma_lock_handler(qp->id);
@@ -260,7 +263,7 @@ static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct ds
 	if (!err)
 		err = id_adopt(&peer->qp[DSM_VC_C], id);
 	if (!err)
-		queue_work(net->wq, &peer->admit_work);
+		queue_work(net->slow_wq, &peer->admit_work);
 	mutex_unlock(&peer->setup);
 	if (err)
 		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, "not admitted");

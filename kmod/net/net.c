@@ -158,18 +158,21 @@ void dsm_net_exit(void)
 	dsm_send_exit();
 }
 
-/* Choose time-out and retries so that a silent peer is given the whole bound. */
+/*
+ * Choose time-out and retries so that a silent peer is given the whole bound. The first try
+ * does not count: soft-RoCE's timer may have been running for an older packet.
+ */
 static void timing_init(struct dsm_net *net)
 {
 	u64 bound_ns = (u64)net->cfg.peer_timeout_ms * NSEC_PER_MSEC;
-	u64 tries;
+	u64 retries;
 
 	net->ack_timeout = ACK_TIMEOUT_MIN;
 	while (net->ack_timeout < ACK_TIMEOUT_MAX &&
-	       (4096ull << net->ack_timeout) * (RETRIES_MAX + 1) < bound_ns)
+	       (4096ull << net->ack_timeout) * RETRIES_MAX < bound_ns)
 		net->ack_timeout++;
-	tries = DIV_ROUND_UP_ULL(bound_ns, 4096ull << net->ack_timeout);
-	net->retries = clamp_t(u64, tries, 2, RETRIES_MAX + 1) - 1;
+	retries = DIV_ROUND_UP_ULL(bound_ns, 4096ull << net->ack_timeout);
+	net->retries = clamp_t(u64, retries, 1, RETRIES_MAX);
 	if (DSM_COMPAT_QP_MUST_SETTLE)
 		net->settle = nsecs_to_jiffies(4096ull << net->ack_timeout) + HZ / 10;
 }
@@ -209,6 +212,7 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	init_waitqueue_head(&net->idle);
 	timing_init(net);
 	net->wq = alloc_workqueue("dsm_net", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	net->slow_wq = alloc_workqueue("dsm_net_slow", WQ_UNBOUND, 0);
 	net->beat_wq = alloc_workqueue("dsm_beat", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	return net;
 }
@@ -219,6 +223,8 @@ static void net_free(struct dsm_net *net)
 	device_put(net);
 	if (net->beat_wq)
 		destroy_workqueue(net->beat_wq);
+	if (net->slow_wq)
+		destroy_workqueue(net->slow_wq);
 	if (net->wq)
 		destroy_workqueue(net->wq);
 	kfree(net);
@@ -253,7 +259,7 @@ struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm
 
 	/* Held so that the device cannot be removed before the transport is in the list. */
 	mutex_lock(&nets_mutex);
-	err = net->wq && net->beat_wq ? dsm_cm_listen(net) : -ENOMEM;
+	err = net->wq && net->slow_wq && net->beat_wq ? dsm_cm_listen(net) : -ENOMEM;
 	if (!err)
 		err = device_get(net);
 	if (!err)

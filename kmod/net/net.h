@@ -88,8 +88,7 @@ enum dsm_why { DSM_WHY_FLUSH, DSM_WHY_DISCONNECT, DSM_WHY_CAUSE };
  * @msg:   what the shell sees
  * @cqe:   completion entry; the device owns the message from post to completion
  * @qp:    queue pair it was posted on
- * @dma:   mapped addresses of data and page
- * @sge:   the same for the work request
+ * @sge:   mapped addresses of data and page, from post to completion
  * @keep:  belongs to the peer and is used again: not freed at completion
  * @busy:  @keep only: posted and not completed; peer lock
  */
@@ -197,14 +196,18 @@ struct dsm_backlog {
  * @setup:     held while a queue pair is made; see lock order
  * @lock:      guards what follows down to @stats
  * @state:     changed by state_set() only
- * @why, @err, @reason: cause of loss, from DSM_PEER_CLOSING on
+ * @why:       cause of loss, from DSM_PEER_CLOSING on
+ * @err:       likewise, for peer_lost
+ * @reason:    likewise
  * @announced: peer_up was or is being called: peer_lost must follow
  * @up_done:   peer_up has returned and parked messages were handled
  * @leaving:   we close in good order: what was accepted is still sent, handlers run no more
  * @bye:       the peer closes in good order: what it sent before is still handled
  * @credit:    per class
  * @backlog:   per class
- * @credit_tx: CREDIT messages of Q and P, @beat_tx, @bye_tx: kept so that nothing allocates to make progress
+ * @credit_tx: CREDIT messages of Q and P; kept so that nothing allocates to make progress
+ * @beat_tx:   heartbeat, likewise
+ * @bye_tx:    farewell, likewise
  * @beats_acked: messages on C that the peer says it received
  * @stats:     counters
  * @last_rx:   jiffies of the last message on any connection; plain stores, read by the watchdog
@@ -213,7 +216,10 @@ struct dsm_backlog {
  * @tx_cq:     completions of sends of all three
  * @qp:        the three
  * @wait:      woken at each step of set-up and when sends complete
- * @admit_work, @up_work, @close_work, @free_work: steps of its life, in that order
+ * @admit_work: steps of its life, in this order: the shell is asked (passive)
+ * @up_work:   and told
+ * @close_work: all is drained
+ * @free_work: and destroyed
  * @idle_work: returns credits that no message carried
  */
 struct dsm_peer {
@@ -263,25 +269,32 @@ struct dsm_peer {
 /**
  * struct dsm_net - one transport
  * @cfg:       parameters; port filled in
- * @ops, @ctx: the shell
+ * @ops:       the shell
+ * @ctx:       handed to it
  * @link:      in the list of transports; nets_mutex
- * @dev, @pd_ctl, @pd_data: device and protection domains; C gets one that
- *             will never hold a registration. NULL once the device was removed
+ * @dev:       device of the listening address; NULL once it was removed
+ * @pd_ctl:    protection domain of C, which never holds a registration
+ * @pd_data:   of Q and P
  * @dev_name:  for status; outlives the device
  * @listen:    listening id
- * @ack_timeout, @retries: how often and how long a queue pair tries, sized to the bound
+ * @ack_timeout: how long a queue pair waits, 4.096 us << this; sized to the bound
+ * @retries:   and how often it tries again
  * @settle:    jiffies between drain and destruction of a queue pair
  * @lock:      guards what follows
  * @stopping:  no new peers: what connect answers, 0 if not stopping
- * @self, @cluster: own identity, once known
+ * @self:      own id, once known
+ * @cluster:   cluster id, once known
  * @slot:      peers that have an id, by it; read under RCU
  * @peers:     all of them
  * @users:     peers not freed and callers inside dsm_net_connect()
  * @idle:      woken when @users drops and when a slot becomes free
- * @wq:        set-up and teardown
+ * @wq:        peers that come up and go: waiters depend on it, so it works when memory is short
+ * @slow_wq:   admission and destruction; rdma_cm's own work there needs memory
  * @beat_wq:   heartbeats and idle credits: must run when memory is short
  * @beat_work: watchdog
- * @beat_due:  when it was to run, @beat_next: next beat, @judge_after: nobody is declared silent before; watchdog only
+ * @beat_due:  when it was to run; these three are the watchdog's own
+ * @beat_next: next beat
+ * @judge_after: nobody is declared silent before
  */
 struct dsm_net {
 	struct dsm_net_config cfg;
@@ -307,6 +320,7 @@ struct dsm_net {
 
 	wait_queue_head_t idle;
 	struct workqueue_struct *wq;
+	struct workqueue_struct *slow_wq;
 	struct workqueue_struct *beat_wq;
 	struct delayed_work beat_work;
 	unsigned long beat_due;

@@ -86,7 +86,7 @@ struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node)
  *
  * Context: process.
  * Return: 0; -EPROTO if @node is no id or our own; -EAGAIN if another peer of that id is
- *         being closed, -EEXIST if one stands.
+ *         being closed, -EEXIST if one stands; -ESHUTDOWN if @peer itself is being closed.
  */
 int dsm_peer_claim(struct dsm_peer *peer, u16 node)
 {
@@ -98,7 +98,10 @@ int dsm_peer_claim(struct dsm_peer *peer, u16 node)
 		return -EPROTO;
 	spin_lock(&net->lock);
 	other = rcu_dereference_protected(net->slot[node], lockdep_is_held(&net->lock));
-	if (other) {
+	if (READ_ONCE(peer->state) != DSM_PEER_SETUP) {
+		/* Else close_work, which sets the state first, will find it in unclaim(). */
+		err = -ESHUTDOWN;
+	} else if (other) {
 		err = READ_ONCE(other->state) >= DSM_PEER_CLOSING ? -EAGAIN : -EEXIST;
 	} else {
 		peer->node = node;
@@ -360,7 +363,7 @@ static void close_work(struct work_struct *work)
 	if (peer->announced)
 		net->ops->peer_lost(net->ctx, peer->node, peer->reason, err);
 	unclaim(peer);
-	queue_delayed_work(net->wq, &peer->free_work, net->settle);
+	queue_delayed_work(net->slow_wq, &peer->free_work, net->settle);
 }
 
 static void kept_free(struct dsm_net_tx *tx)

@@ -184,8 +184,12 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 {
 	struct dsm_qp *qp = rx->qp;
 	struct dsm_peer *peer = qp->peer;
-	int err = dsm_qp_post_recv(qp, rx);
+	int err;
 
+	/* One that slips through while the peer closes comes back flushed. */
+	if (READ_ONCE(peer->state) != DSM_PEER_UP && !READ_ONCE(peer->leaving))
+		return;
+	err = dsm_qp_post_recv(qp, rx);
 	spin_lock_bh(&peer->lock);
 	if (err) {
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a receive");

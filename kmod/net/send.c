@@ -116,7 +116,8 @@ static void tx_done(struct ib_cq *cq, struct ib_wc *wc);
 
 static struct dsm_net_tx *tx_alloc(gfp_t gfp)
 {
-	struct dsm_net_tx *tx = mempool_alloc(tx_pool, gfp);
+	/* The pool sees to it itself, and tries without reclaim first. */
+	struct dsm_net_tx *tx = mempool_alloc(tx_pool, gfp & ~__GFP_NOFAIL);
 	u8 *data;
 
 	if (!tx)

@@ -35,8 +35,8 @@ struct dsm_net_hello {
  *             -ESTALE (other cluster), -EPERM (not allowed), -EBUSY (not a member yet).
  * @peer_up:   all three connections to @node stand
  * @peer_lost: the peer is gone; called exactly once per @peer_up, after the last @recv from it
- *             returned and after its queue pairs are in error. @reason: static text for the log,
- *             @err: -EHOSTDOWN (died, cut off), -ECONNRESET (closed), -EPROTO (malformed message),
+ *             returned and after its queue pairs are in error. reason: text for the log, valid until return;
+ *             err: -EHOSTDOWN (died, cut off), -ECONNRESET (closed), -EPROTO (malformed message),
  *             -ESHUTDOWN (orderly, asked for by either side: no alarm)
  * @recv:      a message of @len bytes (header validated: length, src, seq, class, credits). @msg is valid
  *             until return. Calls for one (peer, queue pair) are serial; P and Q of a peer run concurrently.
@@ -67,6 +67,15 @@ struct dsm_net_config {
 
 /**
  * struct dsm_net_peer_stats - counters of one peer, since it came up
+ * @tx_msgs:       messages sent, per class, net's own (CREDIT, heartbeats) included
+ * @rx_msgs:       messages received, likewise
+ * @tx_bytes:      bytes sent, headers included
+ * @rx_bytes:      bytes received, likewise
+ * @credit_stalls: sends that had to wait in the backlog
+ * @invalid_msgs:  messages that broke a rule; the first one ends the connection
+ * @wc_errors:     completions with an error other than a flush
+ * @credits:       messages of each class that may be sent now; CTL: 0
+ * @silent_ms:     time since anything was received
  */
 struct dsm_net_peer_stats {
 	u64 tx_msgs[DSM_CLASS_COUNT];
@@ -95,9 +104,11 @@ void dsm_net_stop(struct dsm_net *net);
  * Connect to a node (C, then Q and P) and wait, killably and bounded by @timeout_ms, until it is up.
  * On success *@node is the peer's id; own id and the cluster id, if unknown before, are taken from the answer
  * and readable by dsm_net_self(), dsm_net_cluster().
- * -EPROTONOSUPPORT: other protocol version; -ETIMEDOUT, -ECONNREFUSED, -EINTR, or what admit returned there.
+ * -EPROTONOSUPPORT: other protocol version; -ETIMEDOUT, -ECONNREFUSED, -EHOSTUNREACH, -EINTR, or what admit
+ * returned there; see net.c for the rest. Not from within dsm_net_ops.
  */
 int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node);
+/* Close in good order; returns at once, peer_lost() with -ESHUTDOWN follows on both sides. */
 void dsm_net_disconnect(struct dsm_net *net, u16 node);
 
 u16 dsm_net_self(const struct dsm_net *net);
