@@ -175,8 +175,8 @@ static inline void dsm_env_frame_get(void *frame)
 }
 
 /*
- * Called for a broken assertion after it was printed; NULL (the default)
- * aborts. If it returns, the program goes on behind the assertion.
+ * Called for a broken assertion; NULL (the default) prints it and aborts. If
+ * it returns, the program goes on behind the assertion.
  */
 __attribute__((weak)) void (*dsm_host_assert_handler)(const char *cond, const char *file, int line);
 
@@ -191,9 +191,10 @@ static inline void dsm_host_assert(bool holds, const char *cond, const char *fil
 {
 	if (likely(holds))
 		return;
-	fprintf(stderr, "dsm: broken invariant: %s at %s:%d\n", cond, file, line);
-	if (!dsm_host_assert_handler)
+	if (!dsm_host_assert_handler) {
+		fprintf(stderr, "dsm: broken invariant: %s at %s:%d\n", cond, file, line);
 		abort();
+	}
 	dsm_host_assert_handler(cond, file, line);
 }
 

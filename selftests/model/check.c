@@ -149,6 +149,8 @@ void check_step(void)
 {
 	u32 i, p;
 
+	if (w.data_only)
+		return;
 	for (i = 0; i < w.l->nodes; i++) {
 		struct node *n = &w.node[i];
 
@@ -167,7 +169,7 @@ void check_acquired(struct node *n)
 {
 	u32 p;
 
-	for (p = 0; p < MAX_PAGES; p++) {
+	for (p = 0; p < MAX_PAGES && !w.data_only; p++) {
 		const struct dsm_page *page = &n->page[p];
 
 		if (!n->exists[p] || page->home == node_id(n))
@@ -185,6 +187,8 @@ void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes,
 	u8 out[DSM_PAGE_BYTES];
 	u32 k = page_number(p), i, idx;
 
+	if (w.data_only)
+		return;
 	if (bytes < 0)
 		fail("I12: diff of p%u does not fit", k);
 	if (!keep && (n->pte[0][k] == DSM_PAGE_WRITABLE || n->pte[1][k] == DSM_PAGE_WRITABLE))
@@ -348,10 +352,10 @@ void check_end(void)
 			fail("I26: %s hangs in operation %u (state %u, waits for %u)", thread_name(t), t->pc, t->state,
 			     t->block);
 	}
-	for (i = 0; i < w.l->nodes; i++)
+	for (i = 0; i < w.l->nodes && !w.data_only; i++)
 		if (!w.node[i].dead)
 			check_node_idle(&w.node[i]);
-	if (w.crashed < 0)
+	if (w.crashed < 0 && !w.data_only)
 		for (i = 0; i < MAX_PAGES; i++)
 			check_copies(i);
 	why = w.l->final && !w.killed && w.crashed < 0 ? w.l->final() : NULL;

@@ -3,7 +3,7 @@
 /*
  * Command line of the explorer: which programs, for how long, and how a failure is shown.
  *
- *   model [--litmus NAME] [--walk-ms N] [--search-ms N] [--seed N] [--prefix TEXT]
+ *   model [--litmus NAME] [--walk-ms N] [--search-ms N] [--seed N] [--prefix TEXT] [--brief] [--data-only]
  *   model --litmus NAME --setting TEXT --choices TEXT      show one run
  */
 #include <getopt.h>
@@ -241,7 +241,8 @@ int main(int argc, char **argv)
 		{ "litmus", required_argument, NULL, 'l' }, { "walk-ms", required_argument, NULL, 'w' },
 		{ "search-ms", required_argument, NULL, 's' }, { "seed", required_argument, NULL, 'r' },
 		{ "prefix", required_argument, NULL, 'p' }, { "setting", required_argument, NULL, 'S' },
-		{ "choices", required_argument, NULL, 'c' }, { "brief", no_argument, NULL, 'b' }, {}
+		{ "choices", required_argument, NULL, 'c' }, { "brief", no_argument, NULL, 'b' },
+		{ "data-only", no_argument, NULL, 'd' }, {}
 	};
 	struct options o = { .prefix = "", .walk_ms = 1000, .search_ms = 1000, .seed = 1, .trace = true };
 	const char *setting = NULL, *choices = NULL;
@@ -272,6 +273,9 @@ int main(int argc, char **argv)
 			break;
 		case 'c':
 			choices = optarg;
+			break;
+		case 'd':
+			w.data_only = true;
 			break;
 		case 'b':
 			o.trace = false;

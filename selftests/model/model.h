@@ -286,6 +286,7 @@ struct world {
 	int crashed;			/* node that crashed, -1 none */
 	u32 steps;
 	bool verbose;
+	bool data_only;			/* look at what programs read, not at invariants */
 	struct oracle o;
 };
 extern struct world w;
