@@ -13,6 +13,7 @@
 #include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/hash.h>
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>

@@ -8,12 +8,6 @@
  */
 #include "policy.h"
 
-#ifdef __KERNEL__
-#include <linux/kernel.h>
-#else
-#include <stdio.h>
-#endif
-
 static const char * const presets_later[] = {
 	"csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb",
 	"hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "sc", "auto",

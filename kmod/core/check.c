@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Every field of every message is checked here for structure, before its step
+ * and without the lock. What depends on state (is that page homed here?) is the step's to check.
+ */
+#include "engine.h"
+#include "diff.h"
+#include "interval.h"
+
+static int check_diff(struct dsm_reader *r, u32 region, int (*touch)(void *ctx, u32 region, u32 idx, bool frame),
+		      void *ctx)
+{
+	struct dsm_wire_pack pack;
+	u32 idx;
+	int len;
+
+	dsm_reader_take(r, &pack, sizeof(pack));
+	if (r->bad || le32_to_cpu(pack.magic) != DSM_DIFF_MAGIC || le16_to_cpu(pack.hdr_len) != sizeof(pack) ||
+	    pack.flags || pack.crc32c || pack.epoch || pack.interval || le32_to_cpu(pack.region) != region ||
+	    le32_to_cpu(pack.bytes) != dsm_reader_left(r) || !dsm_reader_left(r))
+		return -EPROTO;
+	while (dsm_reader_left(r)) {
+		int err;
+
+		len = dsm_diff_check(r->pos, dsm_reader_left(r), DSM_PAGE_BYTES, &idx);
+		if (len <= 0)
+			return -EPROTO;
+		err = touch(ctx, region, idx, true);
+		if (err)
+			return err;
+		dsm_reader_skip(r, len);
+	}
+	return 0;
+}
+
+static bool check_page(struct dsm_reader *r)
+{
+	struct dsm_wire_page body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	if (r->bad || body.status > DSM_PAGE_STATUS_NACK || body.reserved)
+		return false;
+	if (body.status == DSM_PAGE_STATUS_DATA)
+		dsm_reader_skip(r, DSM_PAGE_BYTES);
+	return dsm_reader_done(r);
+}
+
+static bool check_lock(struct dsm_reader *r, u8 type)
+{
+	struct dsm_wire_lock body;
+	const bool know = type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY || type == DSM_MSG_LOCK_PASS ||
+		    type == DSM_MSG_LOCK_TRY_PASS || type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	return !r->bad && !body.reserved && (!know || dsm_know_check(r)) && dsm_reader_done(r);
+}
+
+static bool check_depart(struct dsm_reader *r)
+{
+	struct dsm_wire_depart body;
+	u32 count;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	count = le32_to_cpu(body.count);
+	if (r->bad || count > DSM_MSG_BYTES / 4)
+		return false;
+	dsm_reader_skip(r, (count + (count & 1)) * 4);
+	return dsm_know_check(r) && dsm_reader_done(r);
+}
+
+static bool check_flag(struct dsm_reader *r)
+{
+	struct dsm_wire_flag body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	return !r->bad && body.op <= DSM_FLAG_TEST && !body.reserved[0] && !body.reserved[1] && !body.reserved[2] &&
+	       dsm_know_check(r) && dsm_reader_done(r);
+}
+
+static bool check_body(struct dsm_reader *r, u8 type)
+{
+	struct dsm_wire_arrive arrive;
+
+	switch (type) {
+	case DSM_MSG_PAGE:
+		return check_page(r);
+	case DSM_MSG_DIFF_ACK:
+		return dsm_reader_left(r) && dsm_reader_left(r) % sizeof(struct dsm_wire_ack) == 0;
+	case DSM_MSG_INTERVALS:
+	case DSM_MSG_INTERVAL_PULL:
+		return dsm_know_check(r) && dsm_reader_done(r);
+	case DSM_MSG_LOCK_REQ:
+	case DSM_MSG_LOCK_PASS:
+	case DSM_MSG_LOCK_GRANT:
+	case DSM_MSG_LOCK_RETURN:
+	case DSM_MSG_LOCK_TRY:
+	case DSM_MSG_LOCK_TRY_PASS:
+	case DSM_MSG_LOCK_TRY_DONE:
+	case DSM_MSG_LOCK_REFUSED:
+	case DSM_MSG_LOCK_RETURN_ACK:
+	case DSM_MSG_LOCK_PROBE:
+	case DSM_MSG_LOCK_STATE:
+		return check_lock(r, type);
+	case DSM_MSG_BAR_ARRIVE:
+		dsm_reader_take(r, &arrive, sizeof(arrive));
+		return !arrive.reserved && dsm_know_check(r) && dsm_reader_done(r);
+	case DSM_MSG_BAR_ABORT:
+		dsm_reader_take(r, &arrive, sizeof(arrive));
+		return !arrive.reserved && dsm_reader_done(r);
+	case DSM_MSG_BAR_DEPART:
+		return check_depart(r);
+	case DSM_MSG_FLAG_OP:
+	case DSM_MSG_FLAG_REPLY:
+	case DSM_MSG_SYNC_PUSH:
+	case DSM_MSG_SYNC_REPLY:
+		return check_flag(r);
+	default:
+		return false;
+	}
+}
+
+/**
+ * dsm_engine_check() - check a message completely before its step
+ * @msg:   message, header included
+ * @len:   its length in bytes, at least DSM_HDR_BYTES
+ * @touch: makes the structure of a page exist, and its frame if @frame; 0 or negative errno
+ * @ctx:   for @touch
+ *
+ * Context: no lock held; sleeps if @touch does.
+ * Return: 0; -EPROTO malformed or unknown; what @touch returned.
+ */
+int dsm_engine_check(const u8 *msg, u32 len,
+		     int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx)
+{
+	struct dsm_reader r = dsm_reader_init(msg, len);
+	struct dsm_wire_fetch fetch;
+	struct dsm_wire_hdr hdr;
+	u32 region;
+
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	if (r.bad)
+		return -EPROTO;
+	region = le32_to_cpu(hdr.region);
+	switch (hdr.type) {
+	case DSM_MSG_FETCH:
+		dsm_reader_take(&r, &fetch, sizeof(fetch));
+		if (!dsm_reader_done(&r))
+			return -EPROTO;
+		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
+	case DSM_MSG_DIFF:
+		return check_diff(&r, region, touch, ctx);
+	default:
+		return check_body(&r, hdr.type) ? 0 : -EPROTO;
+	}
+}
