@@ -236,24 +236,40 @@ static void be_somebody(struct dsm_node *n, const struct sockaddr_in *listen)
 	spin_unlock(&n->lock);
 }
 
+static u64 others_alive(struct dsm_node *n)
+{
+	u16 self = n->engine->self;
+
+	return READ_ONCE(n->engine->alive) & ~(self < DSM_MAX_NODES ? BIT_ULL(self) : 0);
+}
+
+/* Nobody new is admitted any more, but somebody may have been a moment ago: until none is left. */
+static void drop_peers(struct dsm_node *n)
+{
+	u64 left;
+
+	while ((left = others_alive(n))) {
+		for (; left; left &= left - 1)
+			dsm_net_disconnect(n->net, __ffs64(left));
+		wait_event_timeout(n->changed, !others_alive(n), msecs_to_jiffies(RETRY_MS));
+	}
+}
+
 /* Everything that joining made, in reverse; also the second half of leaving. */
 static void undo(struct dsm_node *n)
 {
-	u16 node;
+	struct dsm_net *net = n->net;
 
 	atomic_set(&n->state, DSM_MEMBER_LEAVING);
-	for (node = 0; node < DSM_MAX_NODES; node++)
-		if (node != n->engine->self && n->engine->alive & BIT_ULL(node))
-			dsm_net_disconnect(n->net, node);
-	/* Bounded: net reports each peer lost once its queue pairs are down. */
-	wait_event(n->changed, !(READ_ONCE(n->engine->alive) & ~(n->engine->self < DSM_MAX_NODES ?
-								   BIT_ULL(n->engine->self) : 0)));
+	drop_peers(n);
 	dsm_control_drain();
 	dsm_ctl_peers_del();
 	dsm_regions_drop_all();
 	dsm_engine_stop();
-	dsm_net_stop(n->net);
+	down_write(&n->net_lock);
 	n->net = NULL;
+	up_write(&n->net_lock);
+	dsm_net_stop(net);
 	dsm_engine_start();
 	atomic_set(&n->state, DSM_MEMBER_NONE);
 }
@@ -287,7 +303,9 @@ static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 n
 			       "no RDMA device has this address (for soft-RoCE: rdma link add)" : "see the kernel log");
 		return PTR_ERR(net);
 	}
+	down_write(&n->net_lock);
 	n->net = net;
+	up_write(&n->net_lock);
 	return 0;
 }
 

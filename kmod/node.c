@@ -469,15 +469,18 @@ int dsm_node_info(struct dsm_ioc_node_info *info)
 		strscpy(info->reason, rec->reason, sizeof(info->reason));
 	}
 	spin_unlock(&n->lock);
-	if (!dsm_node_joined())
-		return 0;
 	if (node >= DSM_MAX_NODES)
-		return -EINVAL;
+		return dsm_node_joined() ? -EINVAL : 0;
+	down_read(&n->net_lock);
+	if (!n->net)
+		goto out;
 	info->cluster = dsm_net_cluster(n->net);
 	if (info->state == DSM_NODE_SELF)
 		strscpy(info->device, dsm_net_device(n->net), sizeof(info->device));
 	else if (!dsm_net_peer_stats(n->net, node, &stats))
 		info->silent_ms = stats.silent_ms;
+out:
+	up_read(&n->net_lock);
 	return 0;
 }
 
@@ -565,7 +568,9 @@ int dsm_node_init(void)
 
 	spin_lock_init(&n->lock);
 	mutex_init(&n->regions_lock);
+	init_rwsem(&n->net_lock);
 	xa_init(&n->regions);
+	n->twin_limit = min_t(unsigned long, totalram_pages() / 8, U32_MAX);
 	init_waitqueue_head(&n->changed);
 	for (i = 0; i < DSM_PAGE_QUEUES; i++)
 		init_waitqueue_head(&n->page_queues[i]);

@@ -505,6 +505,8 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_MSGS_RECEIVED] = atomic64_read(&s->old_rx_msgs);
 	out[DSM_STAT_BYTES_SENT] = atomic64_read(&s->old_tx_bytes);
 	out[DSM_STAT_BYTES_RECEIVED] = atomic64_read(&s->old_rx_bytes);
-	if (dsm_node_joined())
+	down_read(&n->net_lock);
+	if (n->net)
 		add_peers(out);
+	up_read(&n->net_lock);
 }

@@ -4,7 +4,7 @@
  * The shell's own header: the one node of this module, and what its files (node, region, flush,
  * sync, member) share. ctl sees node.h only.
  *
- * Locks, outermost first: dsm_node.regions_lock (mutex), page lock (kernel's),
+ * Locks, outermost first: dsm_node.net_lock (rwsem), dsm_node.regions_lock (mutex), page lock (kernel's),
  * dsm_node.lock (the engine lock, a spinlock). None is held across a send, a network wait or a copy to user.
  */
 #ifndef DSM_SHELL_H
@@ -12,6 +12,7 @@
 
 #include <linux/completion.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -50,9 +51,11 @@ struct dsm_peer_record {
  * @lock:      the engine lock: guards @engine and every struct dsm_page
  * @engine:    protocol state
  * @tables:    its hash heads
- * @net:       valid from joining to leaving
+ * @net:       valid from joining to leaving; who is not part of the membership (status,
+ *             counters) reads it under @net_lock
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @last_region: highest region id ever seen; guarded by @regions_lock
+ * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @peers:     by id; guarded by @lock
  * @regions:   struct dsm_region by id
@@ -67,8 +70,10 @@ struct dsm_node {
 	struct dsm_engine *engine;
 	struct hlist_head *tables;
 	struct dsm_net *net;
+	struct rw_semaphore net_lock;
 	atomic_t state;
 	u32 last_region;
+	u32 twin_limit;
 	u64 joined;
 	struct dsm_peer_record peers[DSM_MAX_NODES];
 	struct xarray regions;

@@ -33,6 +33,9 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 		return PTR_ERR(p);
 	dsm_step_begin(&acts);
 	ret = dsm_page_fault(n->engine, p, write, &acts);
+	/* Twins cost memory: beyond the limit what is dirty goes home early, in a release like any other (L27). */
+	if (n->engine->twins > n->twin_limit && n->engine->n_dirty > n->twin_limit / 2)
+		dsm_rel_request(n->engine, &acts);
 	dsm_step_end(&acts);
 	trace_dsm_fault(r->id, idx, write, ret);
 	*frame = p->frame;
