@@ -305,6 +305,9 @@ void dsm_acquire_apply(void)
 		}
 		b->n = count;
 		zapped += count;
+		if (trace_dsm_notice_enabled())
+			for (count = 0; count < b->n; count++)
+				trace_dsm_notice(b->page[count]->space->id, b->page[count]->idx, b->page[count]->need);
 		zap_batch(b);
 	}
 	kfree(b);

@@ -41,6 +41,10 @@ __MODULE_PARM_TYPE(peer_timeout_ms, "uint");
 MODULE_PARM_DESC(peer_timeout_ms,
 		 "silence in ms after which a peer is lost, 500 to 600000, read when joining (default: 3000)");
 
+unsigned int dsm_param_locks_per_user = 1u << 20;
+module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
+MODULE_PARM_DESC(locks_per_user, "locks one user may hold or wait for at once on this node (default: 1048576)");
+
 static unsigned long default_mib = 256;
 module_param(default_mib, ulong, 0444);
 MODULE_PARM_DESC(default_mib, "size of /dev/dsm in MiB, used by the node that starts a cluster (default: 256)");

@@ -322,6 +322,7 @@ int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 
 	int err;
 
 	trace_dsm_msg_rx(node, class, hdr->type, len, le32_to_cpu(hdr->xid));
+	dsm_observe_message(node, msg, len);
 	if (hdr->type == DSM_MSG_CONTROL || hdr->type == DSM_MSG_CONTROL_REPLY)
 		return dsm_member_recv(node, msg, len);
 	if (region) {

@@ -95,6 +95,7 @@ struct dsm_owner {
 	u64 file;	/* unique per open file */
 	pid_t tgid;
 	pid_t tid;
+	kuid_t uid;	/* who opened the file: locks count against this user */
 };
 int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, const struct dsm_owner *o);
 int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o);
@@ -110,7 +111,7 @@ int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len);
  * A process ends (tgid, at its last close or exit) or a file is gone (tgid 0): its locks become OWNERDEAD, its
  * interrupted barrier arrivals are aborted.
  */
-void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid);
+void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid);
 
 /* ---- counters ---- */
 void dsm_node_stats(u64 out[DSM_STAT_COUNT]);
@@ -128,6 +129,7 @@ void dsm_ctl_exit(void);
 /* Module parameters (main.c). */
 extern bool dsm_param_insecure;
 extern unsigned int dsm_param_peer_timeout_ms;
+extern unsigned int dsm_param_locks_per_user;
 extern unsigned long dsm_param_default_bytes;
 extern unsigned long dsm_param_heap_bytes;
 

@@ -116,6 +116,13 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err);
 void dsm_engine_start(void);
 void dsm_engine_stop(void);
 
+/* ---- quota.c ---- */
+int dsm_quota_charge(kuid_t uid);
+void dsm_quota_uncharge(kuid_t uid);
+
+/* ---- observe.c ---- */
+void dsm_observe_message(u16 from, const u8 *msg, u32 len);
+
 /* ---- flush.c ---- */
 void dsm_flush_run(void);
 void dsm_flush_worker(struct work_struct *work);

@@ -38,6 +38,8 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 		dsm_rel_request(n->engine, &acts);
 	dsm_step_end(&acts);
 	trace_dsm_fault(r->id, idx, write, ret);
+	if (ret == DSM_PAGE_NONE)
+		trace_dsm_fetch(r->id, idx, READ_ONCE(p->home));
 	*frame = p->frame;
 	return ret;
 }
@@ -286,7 +288,8 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
  * @o:           caller
  *
  * Context: process; waits interruptibly.
- * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -EINTR, -EDEADLK, -EHOSTDOWN not taken.
+ * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -EINTR, -EDEADLK, -EHOSTDOWN,
+ * -EDQUOT (the user has too many), -ENOMEM not taken.
  */
 int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, const struct dsm_owner *o)
 {
@@ -296,6 +299,9 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, con
 	struct dsm_wait wait;
 	int ret;
 
+	ret = dsm_quota_charge(o->uid);
+	if (ret)
+		return ret;
 	dsm_wait_init(&wait);
 	wait.w.owner = core_owner(o);
 	wait.w.try_only = flags & DSM_LOCK_TRY;
@@ -310,6 +316,8 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, con
 	if (!ret || ret == -EOWNERDEAD) {
 		dsm_acquire_apply();
 		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_TAKEN, DSM_NO_NODE);
+	} else {
+		dsm_quota_uncharge(o->uid);
 	}
 	return ret;
 }
@@ -332,6 +340,8 @@ int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 	dsm_step_begin(&acts);
 	ret = dsm_lock_release(dsm_node.engine, r->space, key, &owner, &acts);
 	dsm_step_end_flushing(&acts);
+	if (!ret)
+		dsm_quota_uncharge(o->uid);
 	trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_RELEASED, DSM_NO_NODE);
 	return ret;
 }
@@ -506,12 +516,13 @@ static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
  * @r:    region
  * @file: open file
  * @tgid: process that ends, 0: all that used the file
+ * @uid:  user who opened the file
  *
  * Its locks go to the next taker with -EOWNERDEAD, its arrivals make their barriers fail.
  *
  * Context: process, none of the process's threads is in a call any more.
  */
-void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid)
+void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 {
 	struct dsm_actions acts;
 	bool found = true;
@@ -522,6 +533,8 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid)
 		dsm_step_begin(&acts);
 		found = dsm_lock_owner_gone(dsm_node.engine, r->id, file, tgid, &acts);
 		dsm_step_end(&acts);
+		if (found)
+			dsm_quota_uncharge(uid);
 	}
 }
 

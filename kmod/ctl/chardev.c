@@ -163,7 +163,7 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 		return 0;
 	ret = dsm_node_release(r);
 	if (current->flags & PF_EXITING)
-		dsm_node_owner_gone(r, f->id, current->tgid);
+		dsm_node_owner_gone(r, f->id, current->tgid, file->f_cred->euid);
 	return ret;
 }
 
@@ -178,7 +178,7 @@ static int chardev_release(struct inode *inode, struct file *file)
 
 	if (r) {
 		dsm_node_release(r);
-		dsm_node_owner_gone(r, f->id, 0);
+		dsm_node_owner_gone(r, f->id, 0, file->f_cred->euid);
 		detach(r);
 	}
 	kfree(f);

@@ -405,7 +405,8 @@ static struct dsm_owner owner_of(const struct call *c)
 {
 	const struct dsm_file *f = c->file->private_data;
 
-	return (struct dsm_owner){ .file = f->id, .tgid = current->tgid, .tid = current->pid };
+	return (struct dsm_owner){ .file = f->id, .tgid = current->tgid, .tid = current->pid,
+				   .uid = c->file->f_cred->euid };
 }
 
 static int run_lock(struct call *c)
