@@ -33,12 +33,15 @@ bool dsm_node_joined(void)
 	return atomic_read(&dsm_node.state) == DSM_MEMBER_JOINED;
 }
 
-/* An id that a region counts on must not come back empty: its pages are lost, not zero. */
+/*
+ * An id that a region counts on must not come back empty: its pages are lost, not zero. Nor may one
+ * whose intervals the members know: a newcomer would start to count them again.
+ */
 static bool id_is_free(struct dsm_node *n, u16 id)
 {
 	struct dsm_region *r;
 	unsigned long at;
-	bool used = false;
+	bool used = n->engine->known[id];
 	u16 i;
 
 	if (n->peers[id].state == DSM_NODE_NONE)
