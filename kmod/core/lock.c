@@ -99,7 +99,8 @@ void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l)
 	bool idle = l->manager == e->self ? l->state == DSM_LOCK_CACHED && l->tail == e->self
 					  : l->state == DSM_LOCK_NONE;
 
-	if (!idle || l->flags || l->next != DSM_NO_NODE || !list_empty(&l->waiters) || !list_empty(&l->queued))
+	/* After a loss both sides must remember which messages are void. */
+	if (!idle || l->epoch || l->flags || l->next != DSM_NO_NODE || !list_empty(&l->waiters) || !list_empty(&l->queued))
 		return;
 	hlist_del(&l->by_key);
 	list_del_init(&l->list);
@@ -368,6 +369,40 @@ void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct ds
 }
 
 /**
+ * dsm_lock_has_token() - is the token at this node?
+ * @l: lock
+ *
+ * Context: engine lock held.
+ */
+bool dsm_lock_has_token(const struct dsm_lock *l)
+{
+	return l->state != DSM_LOCK_NONE && (l->state != DSM_LOCK_WAITING || !list_empty(&l->cont.link));
+}
+
+/**
+ * dsm_lock_probed() - the manager looks for the token after a loss
+ * @e:     engine
+ * @l:     lock, managed elsewhere
+ * @epoch: number of the probe
+ * @acts:  actions
+ *
+ * The queue that the manager knew is void, and with it this node's place and its successor.
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts)
+{
+	if (epoch <= l->epoch)
+		return;
+	l->epoch = epoch;
+	l->next = DSM_NO_NODE;
+	dsm_lock_send(e, l->manager, DSM_CLASS_RSP, DSM_MSG_LOCK_STATE, l, DSM_NO_NODE,
+		      dsm_lock_has_token(l) ? DSM_LOCK_HELD : DSM_LOCK_NONE, 0, acts);
+	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
+		ask(e, l, l->flags & DSM_LOCKF_TRYING, acts);
+}
+
+/**
  * dsm_lock_stray() - a token came after this node had been told that it was lost
  * @e:    engine
  * @l:    lock, state NONE
@@ -377,6 +412,11 @@ void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct ds
  */
 void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
 {
+	if (l->manager == e->self) {
+		dsm_lockman_found(e, l);
+		dsm_lock_granted(e, l, acts);
+		return;
+	}
 	set_state(e, l, DSM_LOCK_RETURNING);
 	wait_release(e, l, DSM_CONT_RETURNED, acts);
 }
@@ -440,7 +480,8 @@ void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_acti
 {
 	u16 next = l->next;
 
-	if (next == DSM_NO_NODE) {	/* lost meanwhile */
+	if (next == DSM_NO_NODE || !dsm_engine_alive(e, next)) {	/* lost meanwhile */
+		l->next = DSM_NO_NODE;
 		settle(e, l, acts);
 		return;
 	}

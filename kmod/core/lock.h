@@ -53,10 +53,10 @@ enum dsm_lock_state {
  * @tail:    manager: last in the queue; self when the token is here or queued to come here
  * @order:   manager: nodes that may hold or wait, in the order of the queue
  * @probe:   manager: nodes whose answer is awaited
- * @waiting: manager, probing: nodes that wait for the token
+ * @asked:   manager: nodes that the latest probe asked; their older requests are void
  * @token:   manager, probing: who has the token
  * @trying:  manager: node whose try is at the tail
- * @epoch:   grows with each probe; a PASS of an older epoch is void
+ * @epoch:   grows with each probe; a PASS, request or try of an older epoch is void
  */
 struct dsm_lock {
 	struct hlist_node by_key;
@@ -68,7 +68,7 @@ struct dsm_lock {
 	u64 key;
 	u64 target;
 	u64 probe;
-	u64 waiting;
+	u64 asked;
 	u32 region;
 	u16 next;
 	u16 run;
@@ -106,6 +106,10 @@ struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key);
 void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l);
 /* @node comes after us in the queue. */
 void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts);
+/* The token is here, or is on its way to this node's waiters with its notices still missing. */
+bool dsm_lock_has_token(const struct dsm_lock *l);
+/* The manager asks who has the token: what it told us before is void. Waiters ask anew. */
+void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts);
 /* The token came although nobody here waits: hand it back to the manager. */
 void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts);
 /* The token and all its notices are here. */
@@ -121,6 +125,8 @@ void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struc
 
 /* lock_manager.c */
 void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try, struct dsm_actions *acts);
+/* The token is back at the manager, with nobody in the queue. */
+void dsm_lockman_found(struct dsm_engine *e, struct dsm_lock *l);
 void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts);
 
 int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,

@@ -72,6 +72,10 @@ void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, boo
 {
 	struct dsm_request *q;
 
+	/* Asked again for a probe, and then the token came after all: it has been served. */
+	if (node == l->tail && node != e->self &&
+	    !(l->flags & (DSM_LOCKF_LOST | DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)))
+		return;
 	if (l->flags & DSM_LOCKF_LOST) {
 		refuse(e, l, node, -EHOSTDOWN, acts);
 	} else if (l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) {
@@ -105,65 +109,74 @@ static void serve_queued(struct dsm_engine *e, struct dsm_lock *l, struct dsm_ac
 
 /* ---- a node of the queue is lost ---- */
 
-static void note_state(struct dsm_lock *l, u16 node, u8 state)
+/**
+ * dsm_lockman_found() - the token is at its manager again, and the queue is empty
+ * @e: engine
+ * @l: lock managed here
+ *
+ * Context: engine lock held.
+ */
+void dsm_lockman_found(struct dsm_engine *e, struct dsm_lock *l)
 {
-	if (state == DSM_LOCK_WAITING)
-		l->waiting |= 1ull << node;
-	else if (state != DSM_LOCK_NONE)
-		l->token = node;
+	l->flags &= ~DSM_LOCKF_LOST;
+	l->n_order = 1;
+	l->order[0] = e->self;
+	l->tail = e->self;
 }
 
+static void drop_queued(struct dsm_engine *e, struct dsm_lock *l, u64 nodes)
+{
+	struct dsm_request *q, *tmp;
+
+	list_for_each_entry_safe(q, tmp, &l->queued, cont.link) {
+		if (!(nodes & 1ull << q->node))
+			continue;
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+}
+
+/* All have answered. Those that wait have asked anew; that may still be on its way. */
 static void rebuild(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
 {
-	u8 old[DSM_MAX_NODES], n = l->n_order, i;
-	u64 waiting = l->waiting;
-
-	memcpy(old, l->order, n);
 	l->flags &= ~DSM_LOCKF_PROBING;
-	if (l->token == DSM_NO_NODE) {
-		/* The token died with its node: every request fails until the region is made anew. */
+	/* The token died with its node: every request fails until it turns up after all. */
+	if (l->token == DSM_NO_NODE)
 		l->flags |= DSM_LOCKF_LOST;
-		l->n_order = 1;
-		l->order[0] = e->self;
-		l->tail = e->self;
-		for (i = 0; i < n; i++)
-			if (waiting & 1ull << old[i]) {
-				waiting &= ~(1ull << old[i]);
-				refuse(e, l, old[i], -EHOSTDOWN, acts);
-			}
-		return;
-	}
+	l->tail = l->token == DSM_NO_NODE ? e->self : l->token;
 	l->n_order = 1;
-	l->order[0] = l->token;
-	l->tail = l->token;
-	for (i = 0; i < n; i++)
-		if (waiting & 1ull << old[i]) {
-			waiting &= ~(1ull << old[i]);
-			enqueue(e, l, old[i], acts);
-		}
+	l->order[0] = l->tail;
+	drop_queued(e, l, 1ull << e->self);
+	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
+		dsm_lockman_request(e, l, e->self, l->flags & DSM_LOCKF_TRYING, acts);
+	serve_queued(e, l, acts);
 }
 
 static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, struct dsm_actions *acts)
 {
+	u64 nodes = 0;
+	u16 node;
 	u8 i;
 
-	l->flags |= DSM_LOCKF_PROBING;
+	/* A try under way may have got the token. */
+	if (l->flags & DSM_LOCKF_TRY_OUT)
+		nodes |= 1ull << l->trying;
+	for (i = 0; i < l->n_order; i++)
+		nodes |= 1ull << l->order[i];
+	nodes &= e->alive & ~(1ull << e->self);
+	l->flags = (l->flags & ~DSM_LOCKF_TRY_OUT) | DSM_LOCKF_PROBING;
 	l->epoch++;
-	l->probe = 0;
-	l->waiting = 0;
-	l->token = DSM_NO_NODE;
 	l->next = DSM_NO_NODE;
-	note_state(l, e->self, l->state);
-	for (i = 0; i < l->n_order; i++)
-		if (l->order[i] != e->self && dsm_engine_alive(e, l->order[i]))
-			l->probe |= 1ull << l->order[i];
-	for (i = 0; i < l->n_order; i++)
-		if (l->order[i] != e->self && dsm_engine_alive(e, l->order[i]))
-			dsm_lock_send(e, l->order[i], DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0, 0, acts);
-	if (!l->probe) {
+	l->token = dsm_lock_has_token(l) ? e->self : DSM_NO_NODE;
+	l->probe = nodes;
+	l->asked = nodes;
+	/* They ask anew. */
+	drop_queued(e, l, nodes);
+	for (node = 0; node < e->n_nodes; node++)
+		if (nodes & 1ull << node)
+			dsm_lock_send(e, node, DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0, 0, acts);
+	if (!l->probe)
 		rebuild(e, l, acts);
-		serve_queued(e, l, acts);
-	}
 }
 
 /**
@@ -177,25 +190,14 @@ static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, stru
  */
 void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
 {
-	struct dsm_request *q, *tmp;
-	bool concerned = false;
+	bool concerned;
 	u8 i;
 
-	list_for_each_entry_safe(q, tmp, &l->queued, cont.link) {
-		if (q->node != node)
-			continue;
-		list_del(&q->cont.link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
-	}
+	drop_queued(e, l, 1ull << node);
+	/* The answer to a try may have sent the token to the lost node. */
+	concerned = l->flags & DSM_LOCKF_TRY_OUT && l->trying == node;
 	for (i = 0; i < l->n_order; i++)
 		concerned |= l->order[i] == node;
-	if (l->flags & DSM_LOCKF_TRY_OUT && (l->tail == node || l->trying == node)) {
-		/* The answer may never come, or may have sent the token to the lost node. */
-		l->flags &= ~DSM_LOCKF_TRY_OUT;
-		concerned = true;
-		if (l->trying != node)
-			refuse(e, l, l->trying, -EBUSY, acts);
-	}
 	if (!concerned || l->flags & DSM_LOCKF_LOST)
 		return;
 	start_probe(e, l, node, acts);
@@ -210,12 +212,14 @@ static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 s
 		     !(l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) && l->state == DSM_LOCK_NONE;
 
 	dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_RETURN_ACK, l, DSM_NO_NODE, taken, 0, acts);
-	if (!taken)
+	if (!taken) {
+		/* It may have come to that node after its answer. */
+		if (l->flags & DSM_LOCKF_PROBING)
+			l->token = from;
 		return;
-	l->flags = (l->flags & ~DSM_LOCKF_LOST) | (state & DSM_LOCKF_DEAD);
-	l->n_order = 1;
-	l->order[0] = e->self;
-	l->tail = e->self;
+	}
+	dsm_lockman_found(e, l);
+	l->flags |= state & DSM_LOCKF_DEAD;
 	l->state = DSM_LOCK_WAITING;
 	if (complete)
 		dsm_lock_granted(e, l, acts);
@@ -226,16 +230,20 @@ static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 s
 static int on_manager_message(struct dsm_engine *e, u16 from, u8 type, const struct dsm_wire_lock *body,
 			      struct dsm_lock *l, int complete, struct dsm_actions *acts)
 {
+	u64 epoch = le64_to_cpu(body->serial);
+
 	switch (type) {
 	case DSM_MSG_LOCK_REQ:
 	case DSM_MSG_LOCK_TRY:
-		dsm_lockman_request(e, l, from, type == DSM_MSG_LOCK_TRY, acts);
+		/* Sent before the node heard of the latest probe: it asked again then. */
+		if (epoch >= l->epoch || !(l->asked & 1ull << from))
+			dsm_lockman_request(e, l, from, type == DSM_MSG_LOCK_TRY, acts);
 		return 0;
 	case DSM_MSG_LOCK_RETURN:
 		take_return(e, l, from, body->state, complete, acts);
 		return 0;
 	case DSM_MSG_LOCK_TRY_DONE:
-		if (!(l->flags & DSM_LOCKF_TRY_OUT) || from != l->tail)
+		if (!(l->flags & DSM_LOCKF_TRY_OUT) || from != l->tail || epoch < l->epoch)
 			return 0;	/* the probe after a loss has settled it */
 		l->flags &= ~DSM_LOCKF_TRY_OUT;
 		if (body->state)
@@ -245,15 +253,13 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type, const str
 		serve_queued(e, l, acts);
 		return 0;
 	default:	/* DSM_MSG_LOCK_STATE */
-		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) ||
-		    le64_to_cpu(body->serial) != l->epoch)
+		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) || epoch != l->epoch)
 			return 0;
 		l->probe &= ~(1ull << from);
-		note_state(l, from, body->state);
-		if (!l->probe) {
+		if (body->state != DSM_LOCK_NONE)
+			l->token = from;
+		if (!l->probe)
 			rebuild(e, l, acts);
-			serve_queued(e, l, acts);
-		}
 		return 0;
 	}
 }
@@ -270,6 +276,15 @@ static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock 
 		dsm_pull(e, from, &l->cont, DSM_CONT_GRANTED, acts);
 }
 
+static void on_refused(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts)
+{
+	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
+		dsm_lock_refused(e, l, err, acts);
+	else if (err == -EHOSTDOWN && dsm_lock_has_token(l) && l->next == DSM_NO_NODE)
+		/* A probe missed the token on its way to us: the manager gets it next, so that all know where it is. */
+		dsm_lock_pass(e, l, l->manager, acts);
+}
+
 static int on_node_message(struct dsm_engine *e, u16 from, u8 type, const struct dsm_wire_lock *body,
 			   struct dsm_lock *l, int complete, struct dsm_actions *acts)
 {
@@ -279,10 +294,15 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type, const struct
 	switch (type) {
 	case DSM_MSG_LOCK_PASS:
 		/* Void if older than a probe that we answered, or if the token has left us since. */
-		if (epoch >= l->epoch && l->state != DSM_LOCK_NONE)
-			dsm_lock_pass(e, l, node, acts);
+		if (epoch < l->epoch || l->state == DSM_LOCK_NONE)
+			return 0;
+		l->epoch = epoch;
+		dsm_lock_pass(e, l, node, acts);
 		return 0;
 	case DSM_MSG_LOCK_TRY_PASS:
+		if (epoch < l->epoch)
+			return 0;
+		l->epoch = epoch;
 		dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_TRY_DONE, l, node,
 			      dsm_lock_try_here(e, l, node, acts), 0, acts);
 		return 0;
@@ -292,8 +312,7 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type, const struct
 		on_grant(e, from, body, l, complete, acts);
 		return 0;
 	case DSM_MSG_LOCK_REFUSED:
-		if (l->state == DSM_LOCK_WAITING)
-			dsm_lock_refused(e, l, le32_to_cpu(body->status) == EBUSY ? -EBUSY : -EHOSTDOWN, acts);
+		on_refused(e, l, le32_to_cpu(body->status) == EBUSY ? -EBUSY : -EHOSTDOWN, acts);
 		return 0;
 	case DSM_MSG_LOCK_RETURN_ACK:
 		if (l->state != DSM_LOCK_RETURNING || !(l->flags & DSM_LOCKF_SENT))
@@ -301,9 +320,7 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type, const struct
 		dsm_lock_return_acked(e, l, body->state, acts);
 		return 0;
 	default:	/* DSM_MSG_LOCK_PROBE */
-		l->epoch = epoch;
-		l->next = DSM_NO_NODE;
-		dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_STATE, l, DSM_NO_NODE, l->state, 0, acts);
+		dsm_lock_probed(e, l, epoch, acts);
 		return 0;
 	}
 }
