@@ -99,7 +99,8 @@ class Node(Channel):
     def _arguments(self):
         c = self.cluster
         words = ["console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
-                 "tsc=reliable", f"tsc_early_khz={c.tsc_khz}", "lsm=capability", "random.trust_cpu=on", "no_timer_check",
+                 "tsc=reliable", f"tsc_early_khz={c.tsc_khz}", "lsm=capability",
+                 "random.trust_cpu=on", "no_timer_check",
                  "cryptomgr.notests", "log_buf_len=4M", "watchdog_thresh=30",
                  "rcupdate.rcu_cpu_stall_timeout=60", "net.ifnames=0", "pci=noaer",
                  f"dsmvm.node={self.index}", f"dsmvm.nodes={c.count}", *c.kernel_args]
@@ -317,8 +318,11 @@ class Cluster:
     def __enter__(self):
         try:
             self.start()
-        except BaseException:
-            self.destroy()
+        except BaseException as e:
+            try:
+                self._end_badly(e)
+            finally:
+                self.destroy()
             raise
         return self
 
@@ -327,7 +331,7 @@ class Cluster:
             if kind is None:
                 self.finish()
             else:
-                self.save_logs()
+                self._end_badly(value)
         finally:
             self.destroy()
 
@@ -355,6 +359,13 @@ class Cluster:
                     self.create_region(region)
         self.ready_seconds = time.monotonic() - begin
         self.say(f"ready after {self.ready_seconds:.1f} s")
+
+    def _end_badly(self, error):
+        """Keep the logs; if a kernel complained, that is the cause to name first."""
+        self.save_logs()
+        faults = self.judge()
+        if faults and isinstance(error, Exception):
+            raise ClusterError("\n".join([*faults, str(error)])) from error
 
     def destroy(self):
         """End all processes and remove the private directory; logs stay."""

@@ -5,7 +5,7 @@ import re
 
 BAD = re.compile("|".join((
     r"WARNING: ", r"\bBUG\b[: ]", r"kernel BUG at", r"Oops[: ]", r"Kernel panic",
-    r"general protection fault", r"unable to handle", r"invalid opcode", r"stack guard page",
+    r"general protection fault", r"[Uu]nable to handle", r"invalid opcode", r"stack guard page",
     r"INFO: task .* blocked for more than", r"soft lockup", r"hard LOCKUP",
     r"rcu.*(detected|self-detected).*stall", r"rcu: INFO:", r"suspicious RCU usage",
     r"possible (circular|recursive) locking", r"inconsistent lock state",
@@ -16,10 +16,10 @@ BAD = re.compile("|".join((
     r"kmemleak: [1-9][0-9]* new suspected", r"refcount_t:", r"list_(add|del) corruption",
     r"Bad page (state|map|cache)", r"Bad rss-counter", r"Objects remaining",
     r"sysfs: cannot create duplicate", r"page allocation failure",
-)), re.I)
+)))
 
-# "unable to handle" in any case is wanted, these are not the kernel's complaints about itself.
-HARMLESS = re.compile(r"debug: |Command line:|ACPI (Warning|BIOS)", re.I)
+# Lines that hold such a word and are no complaint of the kernel about itself.
+HARMLESS = re.compile(r"[Cc]ommand line:|ACPI (Warning|BIOS)")
 
 CONTEXT_LINES = 40
 
