@@ -171,7 +171,7 @@ static void timing_init(struct dsm_net *net)
 	while (net->ack_timeout < ACK_TIMEOUT_MAX &&
 	       (4096ull << net->ack_timeout) * RETRIES_MAX < bound_ns)
 		net->ack_timeout++;
-	retries = DIV_ROUND_UP_ULL(bound_ns, 4096ull << net->ack_timeout);
+	retries = DIV64_U64_ROUND_UP(bound_ns, 4096ull << net->ack_timeout);
 	net->retries = clamp_t(u64, retries, 1, RETRIES_MAX);
 	if (DSM_COMPAT_QP_MUST_SETTLE)
 		net->settle = nsecs_to_jiffies(4096ull << net->ack_timeout) + HZ / 10;
