@@ -53,6 +53,10 @@ static unsigned long heap_mib = 1024;
 module_param(heap_mib, ulong, 0444);
 MODULE_PARM_DESC(heap_mib, "size of /dev/dsm-heap in MiB, used by the node that starts a cluster (default: 1024)");
 
+unsigned int dsm_param_lock_cap = 65536;
+module_param_named(lock_cap, dsm_param_lock_cap, uint, 0444);
+MODULE_PARM_DESC(lock_cap, "idle tokens of other nodes' lock keys that are kept here (default: 65536)");
+
 unsigned long dsm_param_default_bytes;
 unsigned long dsm_param_heap_bytes;
 

@@ -499,6 +499,7 @@ void dsm_engine_start(void)
 	memset(n->tables, 0, 3 * DSM_KEY_BUCKETS * sizeof(*n->tables));
 	spin_lock(&n->lock);
 	dsm_engine_init(n->engine, n->tables, n);
+	n->engine->lock_cap = dsm_param_lock_cap;
 	memset(n->peers, 0, sizeof(n->peers));
 	n->joined = 0;
 	spin_unlock(&n->lock);

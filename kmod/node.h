@@ -130,6 +130,7 @@ void dsm_ctl_exit(void);
 extern bool dsm_param_insecure;
 extern unsigned int dsm_param_peer_timeout_ms;
 extern unsigned int dsm_param_locks_per_user;
+extern unsigned int dsm_param_lock_cap;
 extern unsigned long dsm_param_default_bytes;
 extern unsigned long dsm_param_heap_bytes;
 
