@@ -14,19 +14,19 @@
 #define PAGES 64
 #define DISK "/dev/vda"
 
-FIXTURE(syscalls) {
+FIXTURE(syscall) {
 	struct region r;
 	char *p;
 };
 
-FIXTURE_SETUP(syscalls)
+FIXTURE_SETUP(syscall)
 {
 	ASSERT_EQ(0, make_region(&self->r, PAGES * PAGE));
 	self->p = map_region(&self->r, PAGES, 0, PROT_READ | PROT_WRITE);
 	ASSERT_NE(MAP_FAILED, self->p);
 }
 
-FIXTURE_TEARDOWN_PARENT(syscalls)
+FIXTURE_TEARDOWN_PARENT(syscall)
 {
 	EXPECT_EQ(0, end_region(&self->r));
 }
@@ -57,7 +57,7 @@ static size_t wrong_bytes(const char *p, size_t n)
 	return wrong;
 }
 
-TEST_F(syscalls, file_is_read_into_untouched_pages)
+TEST_F(syscall, file_is_read_into_untouched_pages)
 {
 	int fd = pattern_file(4 * PAGE);
 
@@ -69,7 +69,7 @@ TEST_F(syscalls, file_is_read_into_untouched_pages)
 	EXPECT_EQ(0u, wrong_bytes(self->p + 8 * PAGE, 4 * PAGE));
 }
 
-TEST_F(syscalls, file_is_written_from_region_memory)
+TEST_F(syscall, file_is_written_from_region_memory)
 {
 	int fd = pattern_file(0), other = pattern_file(3 * PAGE);
 	char back[3 * 4096];
@@ -84,7 +84,7 @@ TEST_F(syscalls, file_is_written_from_region_memory)
 	EXPECT_EQ(0, back[0] | back[4095]);
 }
 
-TEST_F(syscalls, pipe_carries_region_memory)
+TEST_F(syscall, pipe_carries_region_memory)
 {
 	int ends[2];
 
@@ -95,7 +95,7 @@ TEST_F(syscalls, pipe_carries_region_memory)
 	EXPECT_STREQ("through a pipe", self->p + 3 * PAGE - 5);
 }
 
-TEST_F(syscalls, read_only_view_is_no_buffer_for_reading)
+TEST_F(syscall, read_only_view_is_no_buffer_for_reading)
 {
 	int view = open(self->r.path, O_RDONLY), fd = pattern_file(PAGE);
 	char *q = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, view, 0);
@@ -104,7 +104,7 @@ TEST_F(syscalls, read_only_view_is_no_buffer_for_reading)
 	EXPECT_ERRNO(EFAULT, read(fd, q, PAGE));
 }
 
-TEST_F(syscalls, direct_io_reads_and_writes_region_memory)
+TEST_F(syscall, direct_io_reads_and_writes_region_memory)
 {
 	int fd = open(DISK, O_RDWR | O_DIRECT);
 	int src = pattern_file(8 * PAGE);
@@ -118,7 +118,7 @@ TEST_F(syscalls, direct_io_reads_and_writes_region_memory)
 }
 
 /* Home and remote pages: the device writes into frames while they are released and acquired. */
-TEST_F(syscalls, direct_io_crosses_releases)
+TEST_F(syscall, direct_io_crosses_releases)
 {
 	volatile int *stop = shared_bytes(PAGE);
 	int fd = open(DISK, O_RDWR | O_DIRECT);
@@ -151,7 +151,7 @@ TEST_F(syscalls, direct_io_crosses_releases)
 	EXPECT_EQ(0u, wrong_bytes(self->p + 32 * PAGE, 16 * PAGE));
 }
 
-TEST_F(syscalls, other_processes_read_and_write_through_process_vm)
+TEST_F(syscall, other_processes_read_and_write_through_process_vm)
 {
 	pid_t parent = getpid(), pid;
 
@@ -174,7 +174,7 @@ TEST_F(syscalls, other_processes_read_and_write_through_process_vm)
 	EXPECT_STREQ("world", self->p + 5 * PAGE);
 }
 
-TEST_F(syscalls, proc_mem_reads_and_writes_region_memory)
+TEST_F(syscall, proc_mem_reads_and_writes_region_memory)
 {
 	int fd = open("/proc/self/mem", O_RDWR);
 	char buf[8] = "";
@@ -191,7 +191,7 @@ static long futex(uint32_t *word, int op, uint32_t val, const struct timespec *t
 	return syscall(SYS_futex, word, op, val, t, NULL, 0);
 }
 
-TEST_F(syscalls, futex_works_between_processes_of_a_node)
+TEST_F(syscall, futex_works_between_processes_of_a_node)
 {
 	uint32_t *word = (uint32_t *)self->p;
 	pid_t pid = fork();
@@ -218,7 +218,7 @@ static void handler(int sig)
 	handled++;
 }
 
-TEST_F(syscalls, signals_between_faults_harm_nothing)
+TEST_F(syscall, signals_between_faults_harm_nothing)
 {
 	struct sigaction sa = { .sa_handler = handler };
 	int round;
@@ -242,7 +242,7 @@ TEST_F(syscalls, signals_between_faults_harm_nothing)
 }
 
 /* The alternate stack and the frame of a handler lie in the region. */
-TEST_F(syscalls, signal_stack_may_be_in_the_region)
+TEST_F(syscall, signal_stack_may_be_in_the_region)
 {
 	stack_t st = { .ss_sp = self->p + 16 * PAGE, .ss_size = 16 * PAGE };
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
@@ -254,7 +254,7 @@ TEST_F(syscalls, signal_stack_may_be_in_the_region)
 	EXPECT_EQ(1, handled);
 }
 
-TEST_F(syscalls, core_dump_leaves_the_region_out_and_ends)
+TEST_F(syscall, core_dump_leaves_the_region_out_and_ends)
 {
 	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
 	struct stat st;
@@ -275,7 +275,7 @@ TEST_F(syscalls, core_dump_leaves_the_region_out_and_ends)
 	EXPECT_EQ(0x77, self->p[PAGES * PAGE - 1]);
 }
 
-TEST_F(syscalls, process_exits_with_everything_open)
+TEST_F(syscall, process_exits_with_everything_open)
 {
 	int i;
 
@@ -294,7 +294,7 @@ TEST_F(syscalls, process_exits_with_everything_open)
 	}
 }
 
-TEST_F(syscalls, killed_at_any_moment)
+TEST_F(syscall, killed_at_any_moment)
 {
 	int i;
 
@@ -318,7 +318,7 @@ TEST_F(syscalls, killed_at_any_moment)
 	EXPECT_EQ(29, self->p[0]);
 }
 
-TEST_F(syscalls, exec_drops_the_mapping)
+TEST_F(syscall, exec_drops_the_mapping)
 {
 	pid_t pid = fork();
 
