@@ -17,6 +17,8 @@
 #include "shell.h"
 
 #define BATCH 256u	/* pages a batch: a waiting writer is not held up for the whole list (mm.md 1.4) */
+static_assert(BATCH <= DSM_PACK_RECORDS_MAX);
+
 #define PACKS 8u	/* homes that a batch packs for at once */
 
 /**

@@ -12,7 +12,7 @@ static int check_diff(struct dsm_reader *r, u32 region, int (*touch)(void *ctx, 
 		      void *ctx)
 {
 	struct dsm_wire_pack pack;
-	u32 idx;
+	u32 idx, records = 0;
 	int len;
 
 	dsm_reader_take(r, &pack, sizeof(pack));
@@ -24,7 +24,7 @@ static int check_diff(struct dsm_reader *r, u32 region, int (*touch)(void *ctx, 
 		int err;
 
 		len = dsm_diff_check(r->pos, dsm_reader_left(r), DSM_PAGE_BYTES, &idx);
-		if (len <= 0)
+		if (len <= 0 || ++records > DSM_PACK_RECORDS_MAX)
 			return -EPROTO;
 		err = touch(ctx, region, idx, true);
 		if (err)

@@ -156,6 +156,10 @@ struct dsm_wire_ack {
 };
 static_assert(sizeof(struct dsm_wire_ack) == 24);
 
+/* Records of one pack: their acknowledgements must fit into one message. */
+#define DSM_PACK_RECORDS_MAX 320u
+static_assert(DSM_HDR_BYTES + DSM_PACK_RECORDS_MAX * sizeof(struct dsm_wire_ack) <= DSM_MSG_BYTES);
+
 /*
  * Vector time and intervals, the tail of every message that carries knowledge:
  * nodes x __le64 (vector time), then count x record.
