@@ -13,8 +13,8 @@
 #include "core/policy.h"
 #include "shell.h"
 
-/* Regions are placed in a part of the address space that neither heap, libraries nor stacks use. */
-#define PLACE_FIRST 0x100000000000ull
+/* Regions are placed where neither heap, libraries, stacks nor the shadow memory of sanitizers are. */
+#define PLACE_FIRST 0x200000000000ull
 #define PLACE_END 0x500000000000ull
 #define PLACE_ALIGN 0x200000ull
 

@@ -58,8 +58,11 @@ static void wake_local(struct dsm_engine *e, u32 xid, int status, struct dsm_act
 {
 	struct dsm_waiter *w = dsm_request_find(e, xid);
 
-	if (w)
-		dsm_act_wake(e, acts, w, status);
+	if (!w)
+		return;
+	if (!status)
+		e->stats.barriers++;
+	dsm_act_wake(e, acts, w, status);
 }
 
 /* One departure for all arrivals of @node in @list, as many as fit. */
@@ -133,7 +136,6 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 		b->last_parties = b->parties;
 		b->status = 0;
 		b->members = 0;
-		e->stats.barriers++;
 		depart_list(e, &list, b->region, b->key, status, acts);
 		become_idle(e, b);
 		return;
@@ -335,6 +337,8 @@ static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		if (!w || w->peer != from || !list_empty(&w->cont.link))
 			continue;	/* given up meanwhile */
 		w->status = status;
+		if (!status)
+			e->stats.barriers++;
 		if (complete || status)
 			dsm_act_wake(e, acts, w, status);
 		else
