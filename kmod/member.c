@@ -256,6 +256,8 @@ static void drop_peers(struct dsm_node *n)
 			dsm_net_disconnect(n->net, __ffs64(left));
 		wait_event_timeout(n->changed, !others_alive(n), msecs_to_jiffies(RETRY_MS));
 	}
+	/* The engine forgets a peer first; its keys and pages follow in steps that use the pools. */
+	wait_event(n->changed, !atomic_read(&n->losing));
 }
 
 /* Everything that joining made, in reverse; also the second half of leaving. */

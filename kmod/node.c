@@ -414,6 +414,8 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	struct dsm_net_peer_stats stats = {};
 	struct dsm_actions acts;
 
+	/* Before the engine forgets the peer: who waits for that must not overtake what follows. */
+	atomic_inc(&n->losing);
 	if (atomic_read(&n->state) == DSM_MEMBER_LEAVING)
 		pr_debug("dsm: node %u: %s\n", node, reason);
 	else if (err == -ESHUTDOWN)
@@ -434,6 +436,7 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	lose_keys(n, node);
 	lose_pages(n, node);
 	dsm_member_peer_lost(node);
+	atomic_dec(&n->losing);
 	wake_up_all(&n->changed);
 }
 

@@ -56,6 +56,7 @@ struct dsm_peer_record {
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
+ * @losing:    losses of peers that are being worked on; leaving waits for them
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @peers:     by id; guarded by @lock
  * @regions:   struct dsm_region by id
@@ -74,6 +75,7 @@ struct dsm_node {
 	atomic_t state;
 	u32 last_region;
 	u32 twin_limit;
+	atomic_t losing;
 	u64 joined;
 	struct dsm_peer_record peers[DSM_MAX_NODES];
 	struct xarray regions;
