@@ -277,6 +277,11 @@ static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct
 			told = true;
 		}
 		if (w->target <= e->rel_done) {
+			/* An earlier release failed before this one waited, and had nobody to tell. */
+			if (!w->status) {
+				w->status = e->rel_err;
+				e->rel_err = 0;
+			}
 			list_del_init(&w->link);
 			dsm_act_wake(e, acts, w, w->status);
 		}
