@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * One to three engines on the host: pools, pages, messages under way, the flusher. Include after unit.h.
+ *
+ * Every message is checked and delivered from a block of exactly its length. All objects are counted: what an engine
+ * loses, the leak checker finds. Never chooses an order: a test holds back types, or delivers one by one.
+ */
+#ifndef DSM_SELFTESTS_WORLD_H
+#define DSM_SELFTESTS_WORLD_H
+
+#include "barrier.h"
+#include "diff.h"
+#include "engine.h"
+#include "flag.h"
+#include "interval.h"
+#include "lock.h"
+#include "page.h"
+#include "release.h"
+
+#define WORLD_NODES 3
+#define WORLD_PAGES 64
+#define WORLD_FLYING 2048
+#define WORLD_REGION 7
+
+struct world_node {
+	struct dsm_engine e;
+	struct dsm_space space;
+	struct hlist_head *tables;
+	struct dsm_page *page[WORLD_PAGES];
+	bool pinned[WORLD_PAGES];
+	bool flush;
+	bool run;
+	bool dead;
+	u64 woken_pages;
+};
+
+struct world_msg {
+	struct dsm_msgbuf *m;
+	u16 src;
+};
+
+static struct world {
+	struct world_node node[WORLD_NODES];
+	u32 nodes;
+	struct world_msg fly[WORLD_FLYING];
+	u32 n_fly;
+	bool held[256];		/* types that world_run() does not deliver */
+	bool hold_flush;
+	bool hold_run;
+	struct dsm_actions acts;
+} w;
+
+static inline struct dsm_engine *world_engine(u16 n)
+{
+	return &w.node[n].e;
+}
+
+/* ---- pages ---- */
+
+struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
+{
+	struct world_node *n = s->shell;
+
+	return idx < WORLD_PAGES ? n->page[idx] : NULL;
+}
+
+static inline struct dsm_page *world_touch(u16 node, u32 idx, bool frame)
+{
+	struct world_node *n = &w.node[node];
+
+	if (!n->page[idx]) {
+		n->page[idx] = memset(unit_alloc(sizeof(struct dsm_page)), 0, sizeof(struct dsm_page));
+		dsm_page_init(&n->e, &n->space, n->page[idx], idx);
+	}
+	if (frame && !n->page[idx]->frame)
+		n->page[idx]->frame = memset(unit_alloc(DSM_PAGE_BYTES), 0, DSM_PAGE_BYTES);
+	return n->page[idx];
+}
+
+static inline struct dsm_page *world_page(u16 node, u32 idx)
+{
+	return world_touch(node, idx, true);
+}
+
+/* ---- pools and steps ---- */
+
+static inline struct dsm_msgbuf *world_msg_new(void)
+{
+	struct dsm_msgbuf *m = memset(unit_alloc(sizeof(*m)), 0, sizeof(*m));
+
+	m->data = unit_alloc(DSM_MSG_BYTES);
+	return m;
+}
+
+static inline void world_msg_free(struct dsm_msgbuf *m)
+{
+	free(m->data);
+	free(m);
+}
+
+static inline struct dsm_actions *world_begin(u16 node)
+{
+	struct dsm_engine *e = world_engine(node);
+	u32 kind, want;
+
+	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
+		for (want = dsm_engine_wants(e, kind); want; want--)
+			dsm_pool_give(e, kind, kind == DSM_POOL_MSG ? (void *)world_msg_new() :
+				      unit_alloc(kind == DSM_POOL_TWIN ? DSM_PAGE_BYTES : dsm_pool_object_bytes(kind)));
+	dsm_actions_init(&w.acts);
+	return &w.acts;
+}
+
+static inline void world_post(u16 src, struct dsm_msgbuf *m)
+{
+	__le16 len;
+
+	unit_require(m->dst < w.nodes && m->dst != src, "message to node %u from %u", m->dst, src);
+	if (m->page) {
+		memcpy(m->data + m->len, m->page, DSM_PAGE_BYTES);
+		m->len += DSM_PAGE_BYTES;
+		m->page = NULL;
+	}
+	len = cpu_to_le16(m->len);
+	memcpy(m->data + offsetof(struct dsm_wire_hdr, len), &len, sizeof(len));
+	if (w.node[m->dst].dead || w.node[src].dead) {
+		world_msg_free(m);
+		return;
+	}
+	unit_require(w.n_fly < WORLD_FLYING, "%u messages under way", w.n_fly);
+	w.fly[w.n_fly++] = (struct world_msg){ m, src };
+}
+
+static inline void world_end(u16 node)
+{
+	struct dsm_msgbuf *m = w.acts.send, *next;
+
+	for (; m; m = next) {
+		next = m->next;
+		world_post(node, m);
+	}
+	w.node[node].flush |= w.acts.flush;
+	w.node[node].run |= w.acts.run;
+	w.node[node].woken_pages |= w.acts.wake_pages;
+}
+
+/* ---- messages ---- */
+
+static inline int world_touch_checked(void *ctx, u32 region, u32 idx, bool frame)
+{
+	struct world_node *n = ctx;
+
+	if (region != n->space.id)
+		return -ENOENT;
+	if (idx >= WORLD_PAGES)
+		return -EPROTO;
+	world_touch(n - w.node, idx, frame);
+	return 0;
+}
+
+/* Check and deliver; the result of the first that refuses. */
+static inline int world_recv(u16 to, u16 from, const void *msg, u32 len)
+{
+	u8 *exact = unit_copy(msg, len);
+	int err = dsm_engine_check(exact, len, world_touch_checked, &w.node[to]);
+
+	if (!err) {
+		struct dsm_actions *acts = world_begin(to);
+
+		err = dsm_engine_recv(world_engine(to), from, exact, len, acts);
+		world_end(to);
+	}
+	free(exact);
+	return err;
+}
+
+static inline int world_deliver_at(u32 i)
+{
+	struct world_msg f = w.fly[i];
+	int err;
+
+	memmove(&w.fly[i], &w.fly[i + 1], (--w.n_fly - i) * sizeof(w.fly[0]));
+	err = world_recv(f.m->dst, f.src, f.m->data, f.m->len);
+	world_msg_free(f.m);
+	return err;
+}
+
+static inline int world_find(u8 type)
+{
+	u32 i;
+
+	for (i = 0; i < w.n_fly; i++)
+		if (w.fly[i].m->data[0] == type)
+			return i;
+	return -1;
+}
+
+static inline u32 world_count(u8 type)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < w.n_fly; i++)
+		n += w.fly[i].m->data[0] == type;
+	return n;
+}
+
+/* The oldest message of @type under way, and nothing else. */
+static inline void world_deliver(u8 type)
+{
+	int i = world_find(type);
+
+	unit_require(i >= 0, "no message of type %u is under way", type);
+	assert_int_equal(world_deliver_at(i), 0);
+}
+
+static inline void world_drop_at(u32 i)
+{
+	world_msg_free(w.fly[i].m);
+	memmove(&w.fly[i], &w.fly[i + 1], (--w.n_fly - i) * sizeof(w.fly[0]));
+}
+
+/* Body of the oldest message of @type. */
+static inline u8 *world_body(u8 type)
+{
+	int i = world_find(type);
+
+	unit_require(i >= 0, "no message of type %u is under way", type);
+	return w.fly[i].m->data + DSM_HDR_BYTES;
+}
+
+static inline struct dsm_wire_hdr *world_hdr(u8 type)
+{
+	return (struct dsm_wire_hdr *)(world_body(type) - DSM_HDR_BYTES);
+}
+
+/* A message made by hand. */
+static inline struct dsm_msgbuf *world_forge(u8 type, u32 region, u32 xid)
+{
+	struct dsm_msgbuf *m = world_msg_new();
+
+	dsm_wire_begin(m, type, region, xid);
+	return m;
+}
+
+static inline int world_inject(u16 to, u16 from, struct dsm_msgbuf *m)
+{
+	int err = world_recv(to, from, m->data, m->len);
+
+	world_msg_free(m);
+	return err;
+}
+
+/* A vector time of @nodes zeros. */
+static inline void world_put_times(struct dsm_msgbuf *m, u16 nodes, u16 count)
+{
+	struct dsm_wire_know head = { .nodes = cpu_to_le16(nodes), .count = cpu_to_le16(count) };
+	__le64 zero = 0;
+
+	dsm_wire_put(m, &head, sizeof(head));
+	while (nodes--)
+		dsm_wire_put(m, &zero, sizeof(zero));
+}
+
+/* ---- flusher ---- */
+
+static inline void world_send_diff(u16 node, u16 home, u32 region, const u8 *record, u32 bytes)
+{
+	struct dsm_wire_pack head = {
+		.magic = cpu_to_le32(DSM_DIFF_MAGIC),
+		.hdr_len = cpu_to_le16(sizeof(head)),
+		.region = cpu_to_le32(region),
+		.writer = cpu_to_le32(node),
+		.bytes = cpu_to_le32(bytes),
+	};
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_DIFF, region, 0);
+
+	m->dst = home;
+	dsm_wire_put(m, &head, sizeof(head));
+	dsm_wire_put(m, record, bytes);
+	world_post(node, m);
+}
+
+/* Second half of writing a page back. */
+static inline bool world_diff(u16 node, struct dsm_page *p, bool keep)
+{
+	u8 record[DSM_DIFF_RECORD_MAX(DSM_PAGE_BYTES)];
+	u16 home = p->home;
+	u32 region = p->space->id;
+	int bytes = dsm_diff_make(p->frame, p->twin, DSM_PAGE_BYTES, p->idx, keep, record, sizeof(record));
+	bool send;
+
+	assert_true(bytes >= 0);
+	send = dsm_rel_diffed(world_engine(node), p, bytes > 0, world_begin(node));
+	world_end(node);
+	if (bytes > 0 && send)
+		world_send_diff(node, home, region, record, bytes);
+	return bytes > 0 && send;
+}
+
+/* First half: true if a diff is to be made. */
+static inline bool world_downgrade(u16 node, struct dsm_page *p, bool *keep)
+{
+	bool diff = dsm_rel_downgraded(world_engine(node), p, w.node[node].pinned[p->idx], keep, world_begin(node));
+
+	world_end(node);
+	return diff;
+}
+
+static inline void world_flush(u16 node)
+{
+	struct dsm_page *p;
+	bool keep;
+
+	w.node[node].flush = false;
+	while ((p = dsm_rel_take(world_engine(node))))
+		if (world_downgrade(node, p, &keep))
+			world_diff(node, p, keep);
+}
+
+/* ---- everything that can go on ---- */
+
+static inline bool world_one(void)
+{
+	u32 i;
+
+	for (i = 0; i < w.n_fly; i++) {
+		u8 type = w.fly[i].m->data[0];
+		int err;
+
+		if (w.held[type])
+			continue;
+		err = world_deliver_at(i);
+		unit_require(!err, "message of type %u gives %d", type, err);
+		return true;
+	}
+	for (i = 0; i < w.nodes; i++) {
+		struct world_node *n = &w.node[i];
+
+		if (n->dead)
+			continue;
+		if (n->run && !w.hold_run) {
+			n->run = false;
+			dsm_engine_run(&n->e, world_begin(i));
+			world_end(i);
+			return true;
+		}
+		if (n->flush && !w.hold_flush) {
+			world_flush(i);
+			return true;
+		}
+	}
+	return false;
+}
+
+static inline void world_run(void)
+{
+	u32 steps = 0;
+
+	while (world_one())
+		unit_require(++steps < 100000, "goes on for ever");
+}
+
+/* ---- what threads do ---- */
+
+static inline int world_fault(u16 node, u32 idx, bool write)
+{
+	struct dsm_page *p = world_page(node, idx);
+	int right = dsm_page_fault(world_engine(node), p, write, world_begin(node));
+
+	world_end(node);
+	return right;
+}
+
+static inline int world_access(u16 node, u32 idx, bool write)
+{
+	u32 tries;
+	int right;
+
+	for (tries = 0; tries < 20; tries++) {
+		right = world_fault(node, idx, write);
+		if (right < 0 || right >= (write ? DSM_PAGE_WRITABLE : DSM_PAGE_READABLE))
+			return right;
+		world_run();
+	}
+	unit_require(false, "node %u gets no right to page %u", node, idx);
+	return -1;
+}
+
+static inline void world_store(u16 node, u32 idx, u32 at, u8 value)
+{
+	assert_int_equal(world_access(node, idx, true), DSM_PAGE_WRITABLE);
+	((u8 *)world_page(node, idx)->frame)[at] = value;
+}
+
+static inline u8 world_load(u16 node, u32 idx, u32 at)
+{
+	assert_true(world_access(node, idx, false) >= DSM_PAGE_READABLE);
+	return ((u8 *)world_page(node, idx)->frame)[at];
+}
+
+static inline u64 world_release_begin(u16 node)
+{
+	u64 target = dsm_rel_request(world_engine(node), world_begin(node));
+
+	world_end(node);
+	return target;
+}
+
+static inline int world_release(u16 node)
+{
+	u64 target = world_release_begin(node);
+	struct dsm_waiter waiter;
+	int status = 1;
+
+	world_run();
+	dsm_waiter_init(&waiter);
+	unit_require(dsm_rel_wait(world_engine(node), target, &waiter, &status), "release %llu is not done", target);
+	return status;
+}
+
+/* The whole acquire of one thread; number of pages that were unmapped. */
+static inline u32 world_acquire(u16 node)
+{
+	struct dsm_engine *e = world_engine(node);
+	struct dsm_page *out[DSM_NOTICES_PER_RECORD];
+	struct dsm_waiter waiter;
+	bool more = true;
+	u32 i, lost = 0;
+	int n;
+
+	dsm_waiter_init(&waiter);
+	assert_true(dsm_acq_begin(e, &waiter));
+	while (more) {
+		n = dsm_acq_next(e, out, ARRAY_SIZE(out), &more);
+		if (n == -EUCLEAN)
+			for (i = 0; i < WORLD_PAGES; i++)
+				lost += w.node[node].page[i] && dsm_page_invalidate(e, w.node[node].page[i]);
+		else
+			lost += n;
+	}
+	dsm_acq_end(e, world_begin(node));
+	world_end(node);
+	return lost;
+}
+
+static inline void world_waiter(struct dsm_waiter *waiter, s32 tid)
+{
+	dsm_waiter_init(waiter);
+	waiter->owner = (struct dsm_lock_owner){ .file = 1, .tgid = tid / 10, .tid = tid };
+}
+
+static inline int world_lock_begin(u16 node, u64 key, struct dsm_waiter *waiter, s32 tid, bool try_only)
+{
+	int err;
+
+	world_waiter(waiter, tid);
+	waiter->try_only = try_only;
+	err = dsm_lock_acquire(world_engine(node), &w.node[node].space, key, waiter, world_begin(node));
+	world_end(node);
+	return err;
+}
+
+static inline int world_lock(u16 node, u64 key, s32 tid)
+{
+	struct dsm_waiter waiter;
+	int err = world_lock_begin(node, key, &waiter, tid, false);
+
+	if (err == -EINPROGRESS) {
+		world_run();
+		unit_require(waiter.done, "node %u does not get lock %llu", node, key);
+		err = waiter.status;
+	}
+	if (!err || err == -EOWNERDEAD)
+		world_acquire(node);
+	return err;
+}
+
+static inline int world_try(u16 node, u64 key, s32 tid)
+{
+	struct dsm_waiter waiter;
+	int err = world_lock_begin(node, key, &waiter, tid, true);
+
+	if (err != -EINPROGRESS)
+		return err;
+	world_run();
+	unit_require(waiter.done, "try of node %u for lock %llu is not answered", node, key);
+	return waiter.status;
+}
+
+static inline int world_unlock(u16 node, u64 key, s32 tid)
+{
+	struct dsm_lock_owner o = { .file = 1, .tgid = tid / 10, .tid = tid };
+	int err = dsm_lock_release(world_engine(node), &w.node[node].space, key, &o, world_begin(node));
+
+	world_end(node);
+	return err;
+}
+
+/* State of a lock at a node; -1 if it has no object. */
+static inline int world_lock_state(u16 node, u64 key)
+{
+	struct dsm_lock *l = dsm_lock_find(world_engine(node), WORLD_REGION, key);
+
+	return l ? l->state : -1;
+}
+
+/* The @nth key of @kind that @manager manages. */
+static inline u64 world_key(u8 kind, u16 manager, u32 nth)
+{
+	u64 key = 0;
+
+	while (dsm_manager(&w.node[0].space, kind, key) != manager || nth--)
+		key++;
+	return key;
+}
+
+/* ---- loss ---- */
+
+/* One survivor learns of the loss of @node. */
+static inline void world_learn_loss(u16 at, u16 node)
+{
+	u32 i;
+
+	for (i = w.n_fly; i--;)
+		if (w.fly[i].m->dst == at && w.fly[i].src == node)
+			world_drop_at(i);
+	dsm_engine_peer_lost(world_engine(at), node, world_begin(at));
+	world_end(at);
+	for (i = 0; i < WORLD_PAGES; i++)
+		if (w.node[at].page[i]) {
+			dsm_page_peer_lost(world_engine(at), w.node[at].page[i], node, world_begin(at));
+			world_end(at);
+		}
+	for (i = 0; i < DSM_KEY_BUCKETS; i++) {
+		int skip = 0;
+
+		while (skip >= 0) {
+			skip = dsm_engine_lose_bucket(world_engine(at), node, i, skip, world_begin(at));
+			world_end(at);
+		}
+	}
+}
+
+/* A node stops; what it sent is lost. */
+static inline void world_crash(u16 node)
+{
+	u32 i;
+
+	w.node[node].dead = true;
+	for (i = w.n_fly; i--;)
+		if (w.fly[i].m->dst == node || w.fly[i].src == node)
+			world_drop_at(i);
+}
+
+static inline void world_lose(u16 node)
+{
+	u32 i;
+
+	world_crash(node);
+	for (i = 0; i < w.nodes; i++)
+		if (!w.node[i].dead)
+			world_learn_loss(i, node);
+}
+
+/* ---- set-up ---- */
+
+static inline void world_start_with(u32 nodes, u8 home)
+{
+	u32 i, k;
+
+	memset(&w, 0, sizeof(w));
+	w.nodes = nodes;
+	for (i = 0; i < nodes; i++) {
+		struct world_node *n = &w.node[i];
+
+		n->tables = calloc(3 * DSM_KEY_BUCKETS, sizeof(*n->tables));
+		assert_non_null(n->tables);
+		dsm_engine_init(&n->e, n->tables, n);
+		dsm_engine_set_self(&n->e, i);
+		for (k = 0; k < nodes; k++)
+			dsm_engine_peer_up(&n->e, k);
+		n->space = (struct dsm_space){ .id = WORLD_REGION, .pages = WORLD_PAGES, .n_members = nodes,
+					       .shell = n, .policy = { .home = home, .block_pages = 1 } };
+		for (k = 0; k < nodes; k++)
+			n->space.members[k] = k;
+		dsm_space_add(&n->e, &n->space);
+	}
+}
+
+/* Page i is homed at node i % @nodes. */
+static inline void world_start(u32 nodes)
+{
+	world_start_with(nodes, DSM_HOME_BLOCK);
+}
+
+static inline void world_stop(void)
+{
+	u32 i, k;
+	void *obj;
+
+	while (w.n_fly)
+		world_drop_at(0);
+	for (i = 0; i < w.nodes; i++) {
+		struct world_node *n = &w.node[i];
+
+		dsm_engine_forget(&n->e, 0);
+		for (k = 0; k < WORLD_PAGES; k++) {
+			if (!n->page[k])
+				continue;
+			free(n->page[k]->frame);
+			free(n->page[k]->twin);
+			free(n->page[k]);
+		}
+		for (k = 0; k < DSM_POOL_COUNT; k++)
+			while (n->e.pool[k].count) {
+				obj = dsm_pool_take(&n->e, k);
+				if (k == DSM_POOL_MSG)
+					world_msg_free(obj);
+				else
+					free(obj);
+			}
+		free(n->tables);
+	}
+	w.nodes = 0;
+}
+
+#endif
