@@ -19,8 +19,13 @@
 #define PLACE_ALIGN 0x200000ull
 
 /**
- * struct call - a thread waiting for an answer
- * @reply: filled by the answer
+ * struct call - a thread waiting for an answer; lives on its stack
+ * @link:   in the list of calls until it is answered; guarded by calls_lock
+ * @done:   completed by whoever takes it off the list
+ * @reply:  filled by the answer before @done
+ * @xid:    request id, echoed by the answer; fixed
+ * @node:   node that is asked; fixed
+ * @status: result, 0 or negative errno; valid once @done
  */
 struct call {
 	struct list_head link;
@@ -31,6 +36,15 @@ struct call {
 	int status;
 };
 
+/**
+ * struct request - a request from a member, or from this node itself, until it is answered
+ * @work:  runs serve() on one of the two workqueues
+ * @link:  in join_queue while a joiner waits for its turn; guarded by calls_lock
+ * @local: the call of this node that it answers, NULL: another node's
+ * @from:  node that asks
+ * @xid:   its request id
+ * @msg:   body; becomes the answer
+ */
 struct request {
 	struct work_struct work;
 	struct list_head link;
@@ -44,7 +58,10 @@ static LIST_HEAD(calls);
 static DEFINE_SPINLOCK(calls_lock);
 static atomic_t next_xid;
 
-/* Coordinator: whose turn it is to join, and who waits. Touched on the ordered workqueue and in peer_lost, under calls_lock. */
+/*
+ * Coordinator: whose turn it is to join, and who waits. Touched on the ordered
+ * workqueue and in dsm_member_peer_lost(), under calls_lock.
+ */
 static u16 joiner = DSM_NO_NODE;
 static LIST_HEAD(join_queue);
 
@@ -233,7 +250,8 @@ static int broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
 		if (err == -EHOSTDOWN && !(READ_ONCE(dsm_node.joined) & BIT_ULL(node)))
 			err = 0;
 		if (err)
-			snprintf(request->text, sizeof(request->text), "node %u: %s", node,
+			snprintf(request->text, sizeof(request->text), "node %u: %.*s", node,
+				 (int)(sizeof(request->text) - sizeof("node 65535: ")),
 				 msg->text[0] ? (char *)msg->text : "refused");
 		else
 			*done |= BIT_ULL(node);

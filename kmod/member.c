@@ -27,6 +27,7 @@ static const struct dsm_net_ops net_ops = {
  * dsm_node_joined() - is this node a member of a cluster?
  *
  * Context: any.
+ * Return: true between a join that succeeded and the begin of leaving.
  */
 bool dsm_node_joined(void)
 {

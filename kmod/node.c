@@ -97,7 +97,7 @@ static void refill(struct dsm_node *n, const u32 *wants)
  *
  * Context: process; sleeps. Returns with the engine lock held.
  */
-void dsm_step_begin(struct dsm_actions *acts)
+void dsm_step_begin(struct dsm_actions *acts) __acquires(&dsm_node.lock)
 {
 	struct dsm_node *n = &dsm_node;
 	u32 wants[DSM_POOL_COUNT], kind, missing;
@@ -152,7 +152,7 @@ static bool carry_out(struct dsm_actions *acts)
 	return acts->flush;
 }
 
-static bool step_end(struct dsm_actions *acts)
+static bool step_end(struct dsm_actions *acts) __releases(&dsm_node.lock)
 {
 	struct dsm_node *n = &dsm_node;
 	bool flush, run = acts->run;
@@ -175,7 +175,7 @@ static bool step_end(struct dsm_actions *acts)
  *
  * Context: process, engine lock held; sleeps, never for the network.
  */
-void dsm_step_end(struct dsm_actions *acts)
+void dsm_step_end(struct dsm_actions *acts) __releases(&dsm_node.lock)
 {
 	if (step_end(acts))
 		queue_work(dsm_node.flush_wq, &dsm_node.flush_work);
@@ -187,7 +187,7 @@ void dsm_step_end(struct dsm_actions *acts)
  *
  * Context: process, engine lock held; sleeps.
  */
-void dsm_step_end_flushing(struct dsm_actions *acts)
+void dsm_step_end_flushing(struct dsm_actions *acts) __releases(&dsm_node.lock)
 {
 	if (step_end(acts))
 		dsm_flush_run();
@@ -201,6 +201,7 @@ void dsm_step_end_flushing(struct dsm_actions *acts)
  * @idx: page index
  *
  * Context: engine lock held.
+ * Return: page, or NULL: never touched here.
  */
 struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
 {

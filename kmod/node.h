@@ -33,7 +33,9 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
  * @pages:  length in pages
  * @addr:   mapping address on every node, chosen at creation
  * @flags:  DSM_REGION_HEAP
- * @owner, @group, @mode: permissions, checked at open and given to the device node
+ * @owner:  user, checked at open and given to the device node
+ * @group:  likewise
+ * @mode:   likewise; read and write bits only
  * @policy: text of the effective settings
  * @minor:  minor number; set by ctl
  * @device: device node; set by ctl

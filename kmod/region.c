@@ -371,6 +371,7 @@ void dsm_node_region_close(struct dsm_region *r)
  * @r: region
  *
  * Context: process; walks all touched pages.
+ * Return: count; a snapshot, pages may be touched meanwhile.
  */
 u64 dsm_region_homed_pages(struct dsm_region *r)
 {

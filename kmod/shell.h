@@ -53,6 +53,7 @@ struct dsm_peer_record {
  * @tables:    its hash heads
  * @net:       valid from joining to leaving; who is not part of the membership (status,
  *             counters) reads it under @net_lock
+ * @net_lock:  writers set or clear @net; readers keep it alive
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
@@ -63,8 +64,14 @@ struct dsm_peer_record {
  * @regions_lock: serialises changes of @regions
  * @page_queues: threads waiting for a page, by dsm_page_bucket()
  * @changed:   woken when membership changes
- * @flush_wq, @flush_work: writes back what releases that no thread drives have to flush
- * @control_wq: control requests that only look and apply; @coordinator_wq: ordered, those that decide
+ * @flush_wq:  runs @flush_work
+ * @control_wq: control requests that only look and apply
+ * @coordinator_wq: ordered: control requests that decide
+ * @flush_work: writes back what releases that no thread drives have to flush
+ * @page_cache: struct dsm_page
+ * @object_cache: objects of the engine's pools, by enum dsm_pool_kind; NULL for
+ *             messages and twins, which are the net's and whole pages
+ * @stats:     counters of the shell, since the module was loaded
  */
 struct dsm_node {
 	spinlock_t lock;
@@ -106,11 +113,11 @@ static inline u64 dsm_now_ns(void)
 /* ---- node.c: steps ---- */
 void dsm_wait_init(struct dsm_wait *wait);
 /* Take the engine lock with full pools. */
-void dsm_step_begin(struct dsm_actions *acts);
+void dsm_step_begin(struct dsm_actions *acts) __acquires(&dsm_node.lock);
 /* Drop it and carry out the actions. */
-void dsm_step_end(struct dsm_actions *acts);
+void dsm_step_end(struct dsm_actions *acts) __releases(&dsm_node.lock);
 /* The same, but flush work is left to the caller, who calls dsm_flush_run() at once. */
-void dsm_step_end_flushing(struct dsm_actions *acts);
+void dsm_step_end_flushing(struct dsm_actions *acts) __releases(&dsm_node.lock);
 struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame);
 int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
 void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr);

@@ -370,6 +370,12 @@ int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_own
 
 /**
  * struct arrival - a thread inside a barrier
+ * @link:    in the list of arrivals; guarded by arrivals_lock
+ * @r:       region, with a reference
+ * @key:     barrier; fixed
+ * @parties: count that the call gave; fixed
+ * @owner:   thread, and the open file that it came through; fixed
+ * @wait:    completed when the barrier opens or fails
  *
  * Survives an interrupted call: the thread runs its signal handler, calls again and goes on waiting.
  */

@@ -15,12 +15,16 @@
  * @by_key:       in the key table
  * @idle:         in the list of idle barriers while @seen is 0, oldest first
  * @arrivals:     struct dsm_request: arrived, not departed
- * @parties:      of the episode under way
+ * @key:          as the callers gave it; fixed
+ * @region:       region id; fixed
+ * @parties:      callers that the episode under way waits for
  * @seen:         arrivals of this episode, ended ones included; 0 = no episode
  * @status:       0, or why this episode fails: -EOWNERDEAD, -EHOSTDOWN
  * @members:      nodes that arrived in this episode
  * @last_members: nodes of the last complete episode; a lost one among them will be missed
  * @last_parties: its number of callers
+ *
+ * Guarded by the engine lock.
  */
 struct dsm_barrier {
 	struct hlist_node by_key;

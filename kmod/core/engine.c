@@ -96,6 +96,7 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
  * @node: any number
  *
  * Context: engine lock held.
+ * Return: true if it can, this node included.
  */
 bool dsm_engine_alive(const struct dsm_engine *e, u16 node)
 {
@@ -234,6 +235,7 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
  * @xid:    request id
  *
  * Context: engine lock held.
+ * Return: the message, not sent yet; never NULL, the pool is full at the start of a step.
  */
 struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region, u32 xid)
 {
@@ -382,6 +384,7 @@ bool dsm_waiter_cancel(struct dsm_engine *e, struct dsm_waiter *w)
  * @key:  key
  *
  * Context: any.
+ * Return: node id, one of the region's members; it may be lost by now.
  */
 u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key)
 {
@@ -395,6 +398,7 @@ u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key)
  * @key:    key
  *
  * Context: engine lock held.
+ * Return: head of the chain; keys of other regions may be in it.
  */
 struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key)
 {

@@ -56,7 +56,8 @@ enum dsm_page_state {
 
 /**
  * struct dsm_page - protocol state of one touched page at this node
- * @ver:      label of the copy: it contains every diff numbered <= @ver; at the home: the last number given out
+ * @ver:      label of the copy: it contains every diff numbered <= @ver; at the home: the
+ *            last number given out
  * @need:     highest version that a notice named; a reply below it is stale
  * @frame:    the shell's handle of the bytes; NULL until needed, then fixed
  * @twin:     copy taken at the first write; valid in WR, WRS, WRF
@@ -64,12 +65,14 @@ enum dsm_page_state {
  * @space:    region it belongs to
  * @idx:      page index within the region; fixed
  * @xid:      request id of the outstanding fetch
- * @home:     home node; at a first-touch manager authoritative, elsewhere a hint that a NACK corrects
+ * @home:     home node; at a first-touch manager authoritative, elsewhere a hint that a
+ *            NACK corrects
  * @state:    enum dsm_page_state; changed only by set_state() in page.c
  * @flags:    DSM_PF_*
  * @rel_cur:  release slot that gets this flush or unacked diff
  * @rel_next: release slot that waits (PENDING)
  * @nacks:    NACKs in a row
+ * @reserved: 0
  *
  * Guarded by the engine lock. Lives as long as its region.
  */
@@ -113,7 +116,12 @@ struct dsm_space {
 	void *shell;
 };
 
-/* One write notice. */
+/**
+ * struct dsm_notice - one write notice
+ * @region: region id
+ * @idx:    page index
+ * @ver:    version that the write got at its home
+ */
 struct dsm_notice {
 	u32 region;
 	u32 idx;
@@ -123,7 +131,11 @@ struct dsm_notice {
 /**
  * struct dsm_interval - one interval record: up to six notices
  * @link:  in the log of @node, ascending; or in the notes of an open release
- * @seq:   interval number at @node
+ * @seq:   interval number at @node, from 1
+ * @node:  node that wrote
+ * @count: entries of @notice in use
+ * @reserved: 0
+ * @notice: what it wrote
  *
  * A release with more dirty pages makes several consecutive records, so that all have one size.
  */
@@ -185,21 +197,31 @@ struct dsm_waiter {
 	struct dsm_lock_owner owner;
 };
 
-/* A remote request that waits for something: deferred fetch, barrier arrival, flag wait, queued lock request. */
+/**
+ * struct dsm_request - a remote request that waits: deferred fetch, barrier arrival, flag wait, lock request
+ * @cont:   in the list of what it waits for; queued while knowledge is pulled
+ * @type:   enum dsm_msg_type
+ * @op:     flags: enum dsm_flag_op; barriers: 1 = the arrival was aborted
+ * @node:   sender
+ * @region: region id
+ * @xid:    the sender's request id
+ * @value:  page index or parties
+ * @key:    key of a lock, barrier or flag
+ */
 struct dsm_request {
 	struct dsm_cont cont;
-	u8 type;	/* enum dsm_msg_type */
+	u8 type;
 	u8 op;
 	u16 node;
 	u32 region;
 	u32 xid;
-	u32 value;	/* page index or parties */
+	u32 value;
 	u64 key;
 };
 
 /**
  * struct dsm_actions - what a step leaves for the shell, to be done after the lock is dropped
- * @send:       messages, first first
+ * @send:       messages, oldest first
  * @send_last:  end of @send
  * @wake:       threads to wake (each exactly once; their memory may vanish right after)
  * @wake_pages: bit dsm_page_bucket(page): threads that wait for such a page look again
@@ -218,16 +240,29 @@ struct dsm_actions {
 void dsm_actions_init(struct dsm_actions *acts);
 
 /* Pools: objects that a step may take; the shell refills them between steps. */
-enum dsm_pool_kind { DSM_POOL_MSG, DSM_POOL_TWIN, DSM_POOL_INTERVAL, DSM_POOL_LOCK, DSM_POOL_BARRIER, DSM_POOL_FLAG,
-		     DSM_POOL_REQUEST, DSM_POOL_COUNT };
+enum dsm_pool_kind {
+	DSM_POOL_MSG,
+	DSM_POOL_TWIN,
+	DSM_POOL_INTERVAL,
+	DSM_POOL_LOCK,
+	DSM_POOL_BARRIER,
+	DSM_POOL_FLAG,
+	DSM_POOL_REQUEST,
+	DSM_POOL_COUNT
+};
 
 /* What one step may take at most; to the messages add one per node; the interval count covers the fullest message. */
 #define DSM_STEP_MSGS 8
 #define DSM_STEP_INTERVALS 288
 #define DSM_STEP_OTHERS 4
 
+/**
+ * struct dsm_pool - free objects of one kind
+ * @head:  linked by their first word; in messages that is dsm_msgbuf.next
+ * @count: how many
+ */
 struct dsm_pool {
-	void *head;	/* free objects, linked by their first word; messages by dsm_msgbuf.next, which is their first word */
+	void *head;
 	u32 count;
 };
 
@@ -249,11 +284,16 @@ struct dsm_rel {
 	struct list_head notes;
 };
 
-/* A pull of intervals from one peer; at most one is under way. */
+/**
+ * struct dsm_pull - pulls of intervals from one peer; at most one is under way
+ * @busy: one is under way
+ * @now:  struct dsm_cont: waiting for the one under way
+ * @then: struct dsm_cont: waiting for the next one
+ */
 struct dsm_pull {
 	bool busy;
-	struct list_head now;	/* struct dsm_cont: waiting for the pull under way */
-	struct list_head then;	/* waiting for the next one */
+	struct list_head now;
+	struct list_head then;
 };
 
 #define DSM_KEY_BUCKETS 4096
@@ -267,39 +307,79 @@ struct dsm_core_stats {
 
 /**
  * struct dsm_engine - all protocol state of one node
+ * @shell:       back pointer, for the shell
+ * @self:        this node's id; DSM_NO_NODE until it is known
+ * @n_nodes:     highest id ever seen + 1
+ * @alive:       bitmap of the nodes that can be reached, @self included
+ * @next_xid:    last request id given out
+ * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the shell
+ * @log_cap:     interval records kept before old ones are trimmed
+ * @pool:        objects for steps, filled by the shell
+ * @twins:       twins in use
+ * @spaces:      hash of struct dsm_space by id
+ * @dirty:       pages written since the last release opened
+ * @n_dirty:     their number
+ * @rel:         releases under way, by number modulo DSM_REL_SLOTS
+ * @rel_seq:     number of the release opened last
+ * @rel_done:    all releases up to here are done
+ * @rel_wanted:  one more shall open when a slot is free
+ * @rel_err:     negative errno of a release that nobody was told yet, or 0
+ * @rel_waiters: struct dsm_waiter: threads that wait for a release
+ * @rel_conts:   struct dsm_lock: hand on or return the token after a release
+ * @log:         struct dsm_interval of each node, ascending
+ * @known:       knowledge: the last interval of each node that is in the log
+ * @applied:     the last interval of each node whose notices were applied to the pages
+ * @floor:       records of each node up to here were trimmed
+ * @peer_known:  by peer: the last interval of each node that it said it has
+ * @log_records: records in the log
+ * @inval_all:   a peer could not tell us all: the next acquire invalidates every page
+ * @pull:        by peer
+ * @acq_busy:    a thread is applying notices
+ * @acq_waiters: struct dsm_waiter: threads whose turn to apply is next
+ * @ready:       struct dsm_cont: can go on now, one per dsm_engine_run()
+ * @requests:    hash of struct dsm_waiter by request id
+ * @deferred:    struct dsm_request: fetches of pages whose claim is under way
+ * @locks:       hash of struct dsm_lock, DSM_KEY_BUCKETS heads
+ * @held:        struct dsm_lock in state HELD
+ * @cached:      struct dsm_lock: tokens cached here for other managers, oldest first
+ * @n_cached:    length of @cached
+ * @n_locks:     objects in @locks
+ * @barriers:    hash of struct dsm_barrier, DSM_KEY_BUCKETS heads
+ * @idle_barriers: struct dsm_barrier without an episode, oldest first
+ * @n_idle_barriers: length of @idle_barriers
+ * @flags:       hash of struct dsm_flag, DSM_KEY_BUCKETS heads
+ * @stats:       counters since the engine started
  *
  * Everything here is guarded by the one engine lock of the shell.
  */
 struct dsm_engine {
 	void *shell;
 	u16 self;
-	u16 n_nodes;			/* highest id seen + 1 */
-	u64 alive;			/* bitmap, self included */
+	u16 n_nodes;
+	u64 alive;
 	u32 next_xid;
-	u32 lock_cap;			/* cached tokens of other managers' locks before the oldest goes home */
-	u32 log_cap;			/* interval records kept */
+	u32 lock_cap;
+	u32 log_cap;
 
 	struct dsm_pool pool[DSM_POOL_COUNT];
-	u32 twins;			/* in use */
+	u32 twins;
 	struct hlist_head spaces[64];
 
-	/* dirty list: pages written since the last release opened */
 	struct dsm_page *dirty;
 	u32 n_dirty;
 
 	struct dsm_rel rel[DSM_REL_SLOTS];
-	u64 rel_seq;			/* last opened */
-	u64 rel_done;			/* all up to here are done */
-	bool rel_wanted;		/* one more shall open when a slot is free */
-	int rel_err;			/* an error nobody was told yet */
-	struct list_head rel_waiters;	/* struct dsm_waiter */
-	struct list_head rel_conts;	/* struct dsm_lock: hand on or return the token */
+	u64 rel_seq;
+	u64 rel_done;
+	bool rel_wanted;
+	int rel_err;
+	struct list_head rel_waiters;
+	struct list_head rel_conts;
 
-	/* knowledge: what is in the log, what has been applied, what peers said they have */
 	struct list_head log[DSM_MAX_NODES];
 	u64 known[DSM_MAX_NODES];
 	u64 applied[DSM_MAX_NODES];
-	u64 floor[DSM_MAX_NODES];	/* records up to here were trimmed */
+	u64 floor[DSM_MAX_NODES];
 	u64 peer_known[DSM_MAX_NODES][DSM_MAX_NODES];
 	u32 log_records;
 	bool inval_all;
@@ -308,13 +388,13 @@ struct dsm_engine {
 	bool acq_busy;
 	struct list_head acq_waiters;
 
-	struct list_head ready;		/* struct dsm_cont */
-	struct hlist_head requests[256];	/* struct dsm_waiter by xid */
-	struct list_head deferred;	/* struct dsm_request: fetches of pages whose claim is under way */
+	struct list_head ready;
+	struct hlist_head requests[256];
+	struct list_head deferred;
 
-	struct hlist_head *locks;	/* DSM_KEY_BUCKETS */
-	struct list_head held;		/* locks in state HELD */
-	struct list_head cached;	/* tokens cached here for other managers, oldest first */
+	struct hlist_head *locks;
+	struct list_head held;
+	struct list_head cached;
 	u32 n_cached;
 	u32 n_locks;
 	struct hlist_head *barriers;

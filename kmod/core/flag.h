@@ -11,7 +11,13 @@
 
 /**
  * struct dsm_flag - one key at its manager; exists while set or waited for
- * @waiters: struct dsm_request
+ * @by_key:  in the key table
+ * @waiters: struct dsm_request: WAIT requests, oldest first
+ * @key:     as the callers gave it; fixed
+ * @region:  region id; fixed
+ * @set:     a SET came after the last CLEAR
+ *
+ * Guarded by the engine lock.
  */
 struct dsm_flag {
 	struct hlist_node by_key;

@@ -322,6 +322,7 @@ int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct ds
  * @peer: peer
  *
  * Context: engine lock held.
+ * Return: true if an interval known here is not known to @peer, as far as it told.
  */
 bool dsm_know_ahead_of(const struct dsm_engine *e, u16 peer)
 {
@@ -474,6 +475,7 @@ static bool unapplied(const struct dsm_engine *e)
  * @e: engine
  *
  * Context: engine lock held.
+ * Return: true if a thread that acquires has to call dsm_acq_begin().
  */
 bool dsm_acq_needed(const struct dsm_engine *e)
 {

@@ -23,6 +23,7 @@ static bool same_owner(const struct dsm_lock_owner *a, const struct dsm_lock_own
  * @key:    key
  *
  * Context: engine lock held.
+ * Return: lock or NULL.
  */
 struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key)
 {
@@ -44,6 +45,7 @@ struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key)
  * elsewhere "no token".
  *
  * Context: engine lock held.
+ * Return: lock; never NULL, the pool is full at the start of a step.
  */
 struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key)
 {
@@ -373,6 +375,7 @@ void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct ds
  * @l: lock
  *
  * Context: engine lock held.
+ * Return: true if it is, or if only its notices are still missing.
  */
 bool dsm_lock_has_token(const struct dsm_lock *l)
 {

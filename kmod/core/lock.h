@@ -43,20 +43,27 @@ enum dsm_lock_state {
  * @by_key:  in the key table
  * @list:    held list or cached list (LRU), else empty
  * @cont:    waits for a pull or a release
- * @waiters: local threads, first first
+ * @waiters: local threads, oldest first
  * @queued:  manager: struct dsm_request that wait for a try or a probe
  * @owner:   while HELD
+ * @key:     as the callers gave it; fixed
  * @target:  release that must be done before the token leaves
+ * @region:  region id; fixed
  * @next:    node that gets the token after us, or DSM_NO_NODE
  * @run:     local hand-overs since the token came
  * @manager: node
  * @tail:    manager: last in the queue; self when the token is here or queued to come here
+ * @state:   enum dsm_lock_state
+ * @flags:   DSM_LOCKF_*
+ * @n_order: manager: entries of @order in use
  * @order:   manager: nodes that may hold or wait, in the order of the queue
  * @probe:   manager: nodes whose answer is awaited
  * @asked:   manager: nodes that the latest probe asked; their older requests are void
  * @token:   manager, probing: who has the token
  * @trying:  manager: node whose try is at the tail
  * @epoch:   grows with each probe; a PASS, request or try of an older epoch is void
+ *
+ * Guarded by the engine lock.
  */
 struct dsm_lock {
 	struct hlist_node by_key;

@@ -142,6 +142,7 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
  * @p: page
  *
  * Context: engine lock held; the fault path holds the page lock around it (decisions.md P10).
+ * Return: DSM_PAGE_NONE, DSM_PAGE_READABLE or DSM_PAGE_WRITABLE.
  */
 enum dsm_page_right dsm_page_right(const struct dsm_page *p)
 {

@@ -16,42 +16,72 @@
 #define DSM_WIRE_VERSION 1u		/* in HELLO only */
 
 /**
- * enum dsm_msg_type - message numbers
- *
- * Class in brackets: REQ, FWD, RSP or CTL.
+ * enum dsm_msg_type - message numbers, after each its class: REQ, FWD, RSP or CTL
+ * @DSM_MSG_JOIN_DONE:       CTL: reserved for AUTH
+ * @DSM_MSG_FETCH:           REQ: page wanted
+ * @DSM_MSG_PAGE:            RSP: page, zero, "you are home" or NACK
+ * @DSM_MSG_DIFF:            REQ: packed diff records
+ * @DSM_MSG_DIFF_ACK:        RSP: versions that a DIFF's records got
+ * @DSM_MSG_INTERVALS:       RSP: answer to a pull
+ * @DSM_MSG_LOCK_REQ:        REQ: to the manager
+ * @DSM_MSG_LOCK_PASS:       FWD: manager to the last in the queue
+ * @DSM_MSG_LOCK_GRANT:      RSP: token and notices
+ * @DSM_MSG_LOCK_RETURN:     REQ: idle token back to the manager
+ * @DSM_MSG_BAR_ARRIVE:      REQ: a thread arrived at a barrier
+ * @DSM_MSG_BAR_DEPART:      RSP: a barrier opens or fails, for all threads of a node
+ * @DSM_MSG_FLAG_OP:         REQ: set, wait, clear, cancel a wait
+ * @DSM_MSG_FLAG_REPLY:      RSP: the flag operation is done, or why not
+ * @DSM_MSG_HEARTBEAT:       CTL: the sender is alive
+ * @DSM_MSG_BYE:             CTL: the sender closes in good order
+ * @DSM_MSG_CONTROL:         REQ: membership and regions; the body belongs to the shell
+ * @DSM_MSG_CONTROL_REPLY:   RSP: answer to CONTROL
+ * @DSM_MSG_CREDIT:          any: header only
+ * @DSM_MSG_INTERVAL_PULL:   REQ: intervals above a vector time wanted
+ * @DSM_MSG_LOCK_TRY:        REQ: to the manager
+ * @DSM_MSG_LOCK_TRY_PASS:   FWD: manager to the last in the queue
+ * @DSM_MSG_LOCK_TRY_DONE:   RSP: to the manager: granted or not
+ * @DSM_MSG_LOCK_REFUSED:    RSP: to the requester: busy, lost
+ * @DSM_MSG_LOCK_RETURN_ACK: RSP: taken, or "a pass is on its way to you"
+ * @DSM_MSG_LOCK_PROBE:      REQ: manager asks after a peer's death
+ * @DSM_MSG_LOCK_STATE:      RSP: answer to a probe
+ * @DSM_MSG_BAR_ABORT:       REQ: an arrived thread is gone
+ * @DSM_MSG_SYNC_PUSH:       REQ: bare release
+ * @DSM_MSG_SYNC_PULL:       REQ: bare acquire
+ * @DSM_MSG_SYNC_REPLY:      RSP: to both
+ * @DSM_MSG_TYPE_END:        one past the highest number
  */
 enum dsm_msg_type {
-	DSM_MSG_JOIN_DONE = 3,		/* CTL: reserved for AUTH */
-	DSM_MSG_FETCH = 10,		/* REQ: page wanted */
-	DSM_MSG_PAGE = 11,		/* RSP: page, zero, "you are home" or NACK */
-	DSM_MSG_DIFF = 20,		/* REQ: packed diff records */
-	DSM_MSG_DIFF_ACK = 21,		/* RSP */
-	DSM_MSG_INTERVALS = 30,		/* RSP: answer to a pull */
-	DSM_MSG_LOCK_REQ = 50,		/* REQ: to the manager */
-	DSM_MSG_LOCK_PASS = 51,		/* FWD: manager to the last in the queue */
-	DSM_MSG_LOCK_GRANT = 52,	/* RSP: token and notices */
-	DSM_MSG_LOCK_RETURN = 53,	/* REQ: idle token back to the manager */
-	DSM_MSG_BAR_ARRIVE = 60,	/* REQ */
-	DSM_MSG_BAR_DEPART = 61,	/* RSP */
-	DSM_MSG_FLAG_OP = 65,		/* REQ: set, wait, clear, cancel a wait */
-	DSM_MSG_FLAG_REPLY = 66,	/* RSP */
-	DSM_MSG_HEARTBEAT = 90,		/* CTL */
-	DSM_MSG_BYE = 93,		/* CTL: the sender closes in good order */
-	DSM_MSG_CONTROL = 100,		/* REQ: membership and regions, body belongs to the shell */
-	DSM_MSG_CONTROL_REPLY = 101,	/* RSP */
-	DSM_MSG_CREDIT = 121,		/* any: header only */
-	DSM_MSG_INTERVAL_PULL = 130,	/* REQ: intervals above a vector time wanted */
-	DSM_MSG_LOCK_TRY = 131,		/* REQ: to the manager */
-	DSM_MSG_LOCK_TRY_PASS = 132,	/* FWD: manager to the last in the queue */
-	DSM_MSG_LOCK_TRY_DONE = 133,	/* RSP: to the manager: granted or not */
-	DSM_MSG_LOCK_REFUSED = 134,	/* RSP: to the requester: busy, lost */
-	DSM_MSG_LOCK_RETURN_ACK = 135,	/* RSP: taken, or "a pass is on its way to you" */
-	DSM_MSG_LOCK_PROBE = 136,	/* REQ: manager asks after a peer's death */
-	DSM_MSG_LOCK_STATE = 137,	/* RSP: answer to a probe */
-	DSM_MSG_BAR_ABORT = 138,	/* REQ: an arrived thread is gone */
-	DSM_MSG_SYNC_PUSH = 139,	/* REQ: bare release */
-	DSM_MSG_SYNC_PULL = 140,	/* REQ: bare acquire */
-	DSM_MSG_SYNC_REPLY = 141,	/* RSP: to both */
+	DSM_MSG_JOIN_DONE = 3,
+	DSM_MSG_FETCH = 10,
+	DSM_MSG_PAGE = 11,
+	DSM_MSG_DIFF = 20,
+	DSM_MSG_DIFF_ACK = 21,
+	DSM_MSG_INTERVALS = 30,
+	DSM_MSG_LOCK_REQ = 50,
+	DSM_MSG_LOCK_PASS = 51,
+	DSM_MSG_LOCK_GRANT = 52,
+	DSM_MSG_LOCK_RETURN = 53,
+	DSM_MSG_BAR_ARRIVE = 60,
+	DSM_MSG_BAR_DEPART = 61,
+	DSM_MSG_FLAG_OP = 65,
+	DSM_MSG_FLAG_REPLY = 66,
+	DSM_MSG_HEARTBEAT = 90,
+	DSM_MSG_BYE = 93,
+	DSM_MSG_CONTROL = 100,
+	DSM_MSG_CONTROL_REPLY = 101,
+	DSM_MSG_CREDIT = 121,
+	DSM_MSG_INTERVAL_PULL = 130,
+	DSM_MSG_LOCK_TRY = 131,
+	DSM_MSG_LOCK_TRY_PASS = 132,
+	DSM_MSG_LOCK_TRY_DONE = 133,
+	DSM_MSG_LOCK_REFUSED = 134,
+	DSM_MSG_LOCK_RETURN_ACK = 135,
+	DSM_MSG_LOCK_PROBE = 136,
+	DSM_MSG_LOCK_STATE = 137,
+	DSM_MSG_BAR_ABORT = 138,
+	DSM_MSG_SYNC_PUSH = 139,
+	DSM_MSG_SYNC_PULL = 140,
+	DSM_MSG_SYNC_REPLY = 141,
 	DSM_MSG_TYPE_END
 };
 
