@@ -155,6 +155,23 @@ static void forget_requests(struct dsm_engine *e, struct list_head *list)
 	}
 }
 
+/* Remote requests that wait for a pull or are ready; what else is in such a list belongs to others. */
+static void forget_conts(struct dsm_engine *e, struct list_head *list, u32 region)
+{
+	struct dsm_request *q;
+	struct dsm_cont *c, *tmp;
+
+	list_for_each_entry_safe(c, tmp, list, link) {
+		if (c->kind != DSM_CONT_REQUEST)
+			continue;
+		q = container_of(c, struct dsm_request, cont);
+		if (region && q->region != region)
+			continue;
+		list_del(&c->link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+}
+
 /**
  * dsm_engine_forget() - drop the objects of a region's keys
  * @e:      engine
@@ -201,6 +218,11 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
 			hlist_del(&f->by_key);
 			dsm_pool_give(e, DSM_POOL_FLAG, f);
 		}
+	}
+	forget_conts(e, &e->ready, region);
+	for (i = 0; i < DSM_MAX_NODES; i++) {
+		forget_conts(e, &e->pull[i].now, region);
+		forget_conts(e, &e->pull[i].then, region);
 	}
 	if (region)
 		return;
