@@ -324,7 +324,8 @@ int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	if (hdr->type == DSM_MSG_FLAG_REPLY || hdr->type == DSM_MSG_SYNC_REPLY)
 		return on_reply(e, from, hdr, r, acts);
 	dsm_reader_take(r, &body, sizeof(body));
-	if (!s || !s->n_members)
+	if (!s || !s->n_members ||
+	    (hdr->type == DSM_MSG_FLAG_OP && dsm_manager(s, DSM_MSG_FLAG_OP, le64_to_cpu(body.key)) != e->self))
 		return -EPROTO;
 	complete = dsm_know_take(e, from, from, hdr->flags, r);
 	if (complete < 0)
