@@ -3,17 +3,20 @@
 /*
  * Control requests between members.
  *
- * The coordinator (lowest id of the members) decides, one request at a time on
- * an ordered workqueue, and has every member apply the decision before it
- * answers. Members apply on a workqueue of their own, so a coordinator that waits for others never blocks
- * what they ask of it. Every member knows all regions: the next one in line can take over. Never touches pages.
+ * The coordinator (lowest id of the members) decides, one request at a time on an ordered
+ * workqueue, and has every member apply the decision before it answers. Members apply on a
+ * workqueue of their own, so a coordinator that waits for others never blocks what they ask of
+ * it. Every member knows all regions: the next one in line can take over. Never touches pages.
  */
 #include <linux/slab.h>
 #include "control.h"
 #include "core/policy.h"
 #include "shell.h"
 
-/* Regions are placed where neither heap, libraries, stacks nor the shadow memory of sanitizers are. */
+/*
+ * Regions are placed where neither heap, libraries, stacks
+ * nor the shadow memory of sanitizers are.
+ */
 #define PLACE_FIRST 0x200000000000ull
 #define PLACE_END 0x500000000000ull
 #define PLACE_ALIGN 0x200000ull
@@ -101,8 +104,8 @@ static void complete_call(struct call *c, const struct dsm_wire_control *reply, 
 
 static bool is_decision(u8 op)
 {
-	return op == DSM_CONTROL_JOIN_BEGIN || op == DSM_CONTROL_JOIN_END || op == DSM_CONTROL_CREATE ||
-	       op == DSM_CONTROL_DESTROY || op == DSM_CONTROL_ACTIVATE;
+	return op == DSM_CONTROL_JOIN_BEGIN || op == DSM_CONTROL_JOIN_END ||
+	       op == DSM_CONTROL_CREATE || op == DSM_CONTROL_DESTROY || op == DSM_CONTROL_ACTIVATE;
 }
 
 static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg, struct call *local)
@@ -192,7 +195,8 @@ int dsm_member_recv(u16 from, const u8 *msg, u32 len)
 	body = kmalloc(sizeof(*body), GFP_KERNEL | __GFP_NOFAIL);
 	dsm_reader_take(&r, &hdr, sizeof(hdr));
 	dsm_reader_take(&r, body, sizeof(*body));
-	if (!dsm_reader_done(&r) || !body->op || body->op >= DSM_CONTROL_OP_END || body->text[sizeof(body->text) - 1])
+	if (!dsm_reader_done(&r) || !body->op || body->op >= DSM_CONTROL_OP_END ||
+	    body->text[sizeof(body->text) - 1])
 		goto out;
 	err = 0;
 	if (hdr.type == DSM_MSG_CONTROL) {
@@ -244,7 +248,9 @@ static int broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
 
 		*msg = *request;
 		msg->op = op;
-		msg->members = op == DSM_CONTROL_MEMBERS ? cpu_to_le64(READ_ONCE(dsm_node.joined)) : 0;
+		msg->members = 0;
+		if (op == DSM_CONTROL_MEMBERS)
+			msg->members = cpu_to_le64(READ_ONCE(dsm_node.joined));
 		err = dsm_control_call(node, msg);
 		/* A member that is lost meanwhile has nothing to apply any more. */
 		if (err == -EHOSTDOWN && !(READ_ONCE(dsm_node.joined) & BIT_ULL(node)))
@@ -404,7 +410,8 @@ static bool place_is_free(u64 addr, u64 pages)
 
 	mutex_lock(&dsm_node.regions_lock);
 	xa_for_each(&dsm_node.regions, id, r)
-		if (addr < r->addr + (r->pages << PAGE_SHIFT) && addr + (pages << PAGE_SHIFT) > r->addr)
+		if (addr < r->addr + (r->pages << PAGE_SHIFT) &&
+		    addr + (pages << PAGE_SHIFT) > r->addr)
 			free = false;
 	mutex_unlock(&dsm_node.regions_lock);
 	return free;
@@ -490,7 +497,9 @@ static int apply_to_region(struct dsm_wire_control *msg)
 		return msg->op == DSM_CONTROL_APPLY_MEMBERS ? -ENXIO : 0;
 	switch (msg->op) {
 	case DSM_CONTROL_APPLY_MEMBERS:
-		err = msg->region.members ? dsm_region_set_members(r, le64_to_cpu(msg->region.members)) : -EINVAL;
+		err = -EINVAL;
+		if (msg->region.members)
+			err = dsm_region_set_members(r, le64_to_cpu(msg->region.members));
 		break;
 	case DSM_CONTROL_PREPARE_DESTROY:
 		if (atomic_cmpxchg(&r->opens, 0, -1) > 0)
@@ -617,7 +626,8 @@ static int region_op(u8 op, struct dsm_wire_region *desc, struct dsm_errtxt *err
  * @err:    text
  *
  * Context: process; waits killably.
- * Return: 0; -EEXIST; -EINVAL, -EOPNOTSUPP settings; -EADDRINUSE; -ENOSPC; -ENOTCONN; -EHOSTDOWN; -ENOMEM; -EINTR.
+ * Return: 0; -EEXIST; -EINVAL, -EOPNOTSUPP settings; -EADDRINUSE; -ENOSPC; -ENOTCONN;
+ * -EHOSTDOWN; -ENOMEM; -EINTR.
  */
 int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid,
 			   struct dsm_errtxt *err)
@@ -652,7 +662,8 @@ int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_
  * @err:  text
  *
  * Context: process; waits killably.
- * Return: 0; -ENOENT; -EBUSY open on the node that @err names; -ENOTCONN; -EHOSTDOWN; -ENOMEM; -EINTR.
+ * Return: 0; -ENOENT; -EBUSY open on the node that @err names; -ENOTCONN; -EHOSTDOWN; -ENOMEM;
+ * -EINTR.
  */
 int dsm_node_region_destroy(const char *name, struct dsm_errtxt *err)
 {

@@ -16,7 +16,8 @@
 #include "ctl/trace.h"
 #include "shell.h"
 
-#define BATCH 256u	/* pages a batch: a waiting writer is not held up for the whole list (mm.md 1.4) */
+/* Pages in a batch: a waiting writer is not held up for the whole list (mm.md 1.4). */
+#define BATCH 256u
 static_assert(BATCH <= DSM_PACK_RECORDS_MAX);
 
 #define PACKS 8u	/* homes that a batch packs for at once */
@@ -40,7 +41,8 @@ struct batch {
 
 static int by_place(const void *a, const void *b)
 {
-	const struct dsm_page *p = *(const struct dsm_page * const *)a, *q = *(const struct dsm_page * const *)b;
+	const struct dsm_page *p = *(const struct dsm_page * const *)a;
+	const struct dsm_page *q = *(const struct dsm_page * const *)b;
 
 	if (p->space->id != q->space->id)
 		return p->space->id < q->space->id ? -1 : 1;
@@ -161,8 +163,9 @@ static void write_back(struct batch *b, struct dsm_page *p)
 	if (!diff)
 		return;
 	pk = pack_for(b, p);
-	bytes = dsm_diff_make(page_address((struct page *)p->frame), page_address((struct page *)p->twin),
-			      DSM_PAGE_BYTES, p->idx, keep, pk->m->data + pk->m->len, dsm_wire_room(pk->m));
+	bytes = dsm_diff_make(page_address((struct page *)p->frame),
+			      page_address((struct page *)p->twin), DSM_PAGE_BYTES, p->idx, keep,
+			      pk->m->data + pk->m->len, dsm_wire_room(pk->m));
 	dsm_assert(bytes >= 0);
 	trace_dsm_diff(p->space->id, p->idx, bytes, p->home);
 	dsm_step_begin(&acts);
@@ -192,7 +195,8 @@ static void take_batch(struct batch *b)
 /**
  * dsm_flush_run() - write back all that open releases have to flush
  *
- * Context: process, no lock held; sleeps, never for the network. Any number of threads may do so at once.
+ * Context: process, no lock held; sleeps, never for the network. Any number of threads may do
+ * so at once.
  */
 void dsm_flush_run(void)
 {
@@ -309,7 +313,8 @@ void dsm_acquire_apply(void)
 		zapped += count;
 		if (trace_dsm_notice_enabled())
 			for (count = 0; count < b->n; count++)
-				trace_dsm_notice(b->page[count]->space->id, b->page[count]->idx, b->page[count]->need);
+				trace_dsm_notice(b->page[count]->space->id, b->page[count]->idx,
+						 b->page[count]->need);
 		zap_batch(b);
 	}
 	kfree(b);

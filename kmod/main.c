@@ -23,7 +23,8 @@
 
 bool dsm_param_insecure;
 module_param_named(insecure, dsm_param_insecure, bool, 0444);
-MODULE_PARM_DESC(insecure, "join without authentication, which does not exist yet (default: refuse to join)");
+MODULE_PARM_DESC(insecure,
+		 "join without authentication, which does not exist yet (default: refuse to join)");
 
 unsigned int dsm_param_peer_timeout_ms = 3000;
 
@@ -43,19 +44,23 @@ MODULE_PARM_DESC(peer_timeout_ms,
 
 unsigned int dsm_param_locks_per_user = 1u << 20;
 module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
-MODULE_PARM_DESC(locks_per_user, "locks one user may hold or wait for at once on this node (default: 1048576)");
+MODULE_PARM_DESC(locks_per_user,
+		 "locks one user may hold or wait for at once on this node (default: 1048576)");
 
 static unsigned long default_mib = 256;
 module_param(default_mib, ulong, 0444);
-MODULE_PARM_DESC(default_mib, "size of /dev/dsm in MiB, used by the node that starts a cluster (default: 256)");
+MODULE_PARM_DESC(default_mib,
+		 "size of /dev/dsm in MiB, used by the node that starts a cluster (default: 256)");
 
 static unsigned long heap_mib = 1024;
 module_param(heap_mib, ulong, 0444);
-MODULE_PARM_DESC(heap_mib, "size of /dev/dsm-heap in MiB, used by the node that starts a cluster (default: 1024)");
+MODULE_PARM_DESC(heap_mib,
+		 "size of /dev/dsm-heap in MiB, used by the node that starts a cluster (default: 1024)");
 
 unsigned int dsm_param_lock_cap = 65536;
 module_param_named(lock_cap, dsm_param_lock_cap, uint, 0444);
-MODULE_PARM_DESC(lock_cap, "idle tokens of other nodes' lock keys that are kept here (default: 65536)");
+MODULE_PARM_DESC(lock_cap,
+		 "idle tokens of other nodes' lock keys that are kept here (default: 65536)");
 
 unsigned long dsm_param_default_bytes;
 unsigned long dsm_param_heap_bytes;

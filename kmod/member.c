@@ -3,8 +3,9 @@
 /*
  * Joining and leaving. What the members then decide together is in control.c. Knows no pages.
  *
- * A joiner connects to its seed, asks the coordinator (the member with the lowest id) for its turn, connects to
- * every member, takes over the regions, and says that it is done: one joiner at a time.
+ * A joiner connects to its seed, asks the coordinator (the member with the lowest id) for its
+ * turn, connects to every member, takes over the regions, and says that it is done: one joiner
+ * at a time.
  */
 #include <linux/inet.h>
 #include <linux/sched/signal.h>
@@ -71,7 +72,8 @@ int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned
 	int state = atomic_read(&n->state), err = -ENOSPC;
 	u16 id;
 
-	if ((state != DSM_MEMBER_JOINED && state != DSM_MEMBER_JOINING) || n->engine->self == DSM_NO_NODE)
+	if ((state != DSM_MEMBER_JOINED && state != DSM_MEMBER_JOINING) ||
+	    n->engine->self == DSM_NO_NODE)
 		return -EBUSY;
 	mutex_lock(&n->regions_lock);
 	if (hello->node != DSM_NO_NODE) {
@@ -91,18 +93,20 @@ int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned
 
 static bool patience_left(unsigned long deadline)
 {
-	return time_before(jiffies, deadline) && !fatal_signal_pending(current) && !signal_pending(current);
+	return time_before(jiffies, deadline) && !fatal_signal_pending(current) &&
+	       !signal_pending(current);
 }
 
 /* The other side may be booting: go on until it answers or time is up. */
-static int connect_patiently(struct dsm_node *n, const struct sockaddr_in *addr, unsigned long deadline, u16 *peer)
+static int connect_patiently(struct dsm_node *n, const struct sockaddr_in *addr,
+			     unsigned long deadline, u16 *peer)
 {
 	int err;
 
 	for (;;) {
 		err = dsm_net_connect(n->net, addr, CONNECT_TIMEOUT_MS, peer);
-		if (err != -ECONNREFUSED && err != -ETIMEDOUT && err != -EBUSY && err != -EHOSTUNREACH &&
-		    err != -ENETUNREACH && err != -ECONNRESET)
+		if (err != -ECONNREFUSED && err != -ETIMEDOUT && err != -EBUSY &&
+		    err != -EHOSTUNREACH && err != -ENETUNREACH && err != -ECONNRESET)
 			return err;
 		if (!patience_left(deadline))
 			return signal_pending(current) ? -EINTR : err;
@@ -110,8 +114,8 @@ static int connect_patiently(struct dsm_node *n, const struct sockaddr_in *addr,
 	}
 }
 
-static int connect_members(struct dsm_node *n, const struct dsm_wire_control *msg, unsigned long deadline,
-			   struct dsm_errtxt *err)
+static int connect_members(struct dsm_node *n, const struct dsm_wire_control *msg,
+			   unsigned long deadline, struct dsm_errtxt *err)
 {
 	u64 members = le64_to_cpu(msg->members);
 	int ret;
@@ -128,7 +132,8 @@ static int connect_members(struct dsm_node *n, const struct dsm_wire_control *ms
 			return -EPROTO;
 		ret = connect_patiently(n, &addr, deadline, &peer);
 		if (ret) {
-			dsm_errtxt_set(err, "cannot connect to node %u at %pI4: error %d", id, &addr.sin_addr, -ret);
+			dsm_errtxt_set(err, "cannot connect to node %u at %pI4: error %d", id,
+				       &addr.sin_addr, -ret);
 			return ret;
 		}
 	}
@@ -155,7 +160,8 @@ static int take_regions(u16 coordinator, struct dsm_wire_control *msg)
 	}
 }
 
-static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline, struct dsm_errtxt *err)
+static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
+			struct dsm_errtxt *err)
 {
 	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	u16 coordinator;
@@ -168,7 +174,8 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline, st
 	if (!ret && !msg->members)
 		ret = -EPROTO;
 	if (ret) {
-		dsm_errtxt_set(err, "the seed (node %u) did not say who is a member: error %d", seed, -ret);
+		dsm_errtxt_set(err, "the seed (node %u) did not say who is a member: error %d",
+			       seed, -ret);
 		goto out;
 	}
 	coordinator = __ffs64(le64_to_cpu(msg->members));
@@ -179,7 +186,8 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline, st
 	msg->op = DSM_CONTROL_JOIN_BEGIN;
 	ret = dsm_control_call(coordinator, msg);
 	if (ret) {
-		dsm_errtxt_set(err, "the coordinator (node %u) did not let us join: error %d", coordinator, -ret);
+		dsm_errtxt_set(err, "the coordinator (node %u) did not let us join: error %d",
+			       coordinator, -ret);
 		goto out;
 	}
 	ret = connect_members(n, msg, deadline, err);
@@ -194,7 +202,8 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline, st
 	msg->status = cpu_to_le32(status);
 	if (dsm_control_call(coordinator, msg) && !ret) {
 		ret = -EHOSTDOWN;
-		dsm_errtxt_set(err, "the coordinator (node %u) was lost while joining", coordinator);
+		dsm_errtxt_set(err, "the coordinator (node %u) was lost while joining",
+			       coordinator);
 	}
 out:
 	kfree(msg);
@@ -257,7 +266,10 @@ static void drop_peers(struct dsm_node *n)
 			dsm_net_disconnect(n->net, __ffs64(left));
 		wait_event_timeout(n->changed, !others_alive(n), msecs_to_jiffies(RETRY_MS));
 	}
-	/* The engine forgets a peer first; its keys and pages follow in steps that use the pools. */
+	/*
+	 * The engine forgets a peer first; its keys and
+	 * pages follow in steps that use the pools.
+	 */
 	wait_event(n->changed, !atomic_read(&n->losing));
 }
 
@@ -280,7 +292,8 @@ static void undo(struct dsm_node *n)
 	atomic_set(&n->state, DSM_MEMBER_NONE);
 }
 
-static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline, struct dsm_errtxt *err)
+static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline,
+			struct dsm_errtxt *err)
 {
 	long left = deadline - jiffies;
 	int ret;
@@ -294,7 +307,8 @@ static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline, s
 	return ret ? -EINTR : -ETIMEDOUT;
 }
 
-static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 node, struct dsm_errtxt *err)
+static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 node,
+		     struct dsm_errtxt *err)
 {
 	struct dsm_net_config cfg = {
 		.listen = *listen,
@@ -302,11 +316,13 @@ static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 n
 		.peer_timeout_ms = dsm_param_peer_timeout_ms,
 	};
 	struct dsm_net *net = dsm_net_start(&cfg, &net_ops, n);
+	const char *hint = "see the kernel log";
 
 	if (IS_ERR(net)) {
-		dsm_errtxt_set(err, "cannot listen at %pI4:%u: %s", &listen->sin_addr, ntohs(listen->sin_port),
-			       PTR_ERR(net) == -ENODEV || PTR_ERR(net) == -EADDRNOTAVAIL ?
-			       "no RDMA device has this address (for soft-RoCE: rdma link add)" : "see the kernel log");
+		if (PTR_ERR(net) == -ENODEV || PTR_ERR(net) == -EADDRNOTAVAIL)
+			hint = "no RDMA device has this address (for soft-RoCE: rdma link add)";
+		dsm_errtxt_set(err, "cannot listen at %pI4:%u: %s", &listen->sin_addr,
+			       ntohs(listen->sin_port), hint);
 		return PTR_ERR(net);
 	}
 	down_write(&n->net_lock);
@@ -315,20 +331,34 @@ static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 n
 	return 0;
 }
 
+/* What the user can do about an error of the first connection. */
+static const char *seed_hint(int err)
+{
+	switch (err) {
+	case -EEXIST:
+		return "the node id is taken, or its pages were lost; join without --node for a new id";
+	case -EPROTONOSUPPORT:
+		return "it speaks another protocol version; update both";
+	default:
+		return "is dsm joined there, and is the address right?";
+	}
+}
+
 /**
  * dsm_node_join() - become a member
  * @arg: ioctl argument, checked; node and nodes are filled on success
  * @err: text
  *
  * Context: process; waits, bounded by the timeout and interruptible.
- * Return: 0; -EISCONN; -ENODEV, -EADDRNOTAVAIL no device has the address; -EPROTONOSUPPORT; -EEXIST id taken;
- * -ETIMEDOUT; -EINTR; -ENOMEM; -EHOSTDOWN.
+ * Return: 0; -EISCONN; -ENODEV, -EADDRNOTAVAIL no device has the address; -EPROTONOSUPPORT;
+ * -EEXIST id taken; -ETIMEDOUT; -EINTR; -ENOMEM; -EHOSTDOWN.
  */
 int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 {
 	struct dsm_node *n = &dsm_node;
 	struct sockaddr_in listen = { .sin_family = AF_INET }, seed = { .sin_family = AF_INET };
-	unsigned long deadline = jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
+	unsigned long deadline =
+		jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
 	u16 seed_node;
 	int ret;
 
@@ -344,7 +374,8 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 		dsm_errtxt_set(err, "this node has joined (or is joining or leaving) already; see dsmctl status");
 		return -EISCONN;
 	}
-	ret = start_net(n, &listen, arg->seed_addr || arg->node != DSM_NODE_ANY ? arg->node : 0, err);
+	ret = start_net(n, &listen, arg->seed_addr || arg->node != DSM_NODE_ANY ? arg->node : 0,
+			err);
 	if (ret) {
 		atomic_set(&n->state, DSM_MEMBER_NONE);
 		return ret;
@@ -352,15 +383,13 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 	if (arg->seed_addr) {
 		ret = connect_patiently(n, &seed, deadline, &seed_node);
 		if (ret)
-			dsm_errtxt_set(err, "cannot connect to the seed %pI4:%u: %s", &seed.sin_addr,
-				       ntohs(seed.sin_port), ret == -EEXIST ?
-				       "the node id is taken, or its pages were lost; join without --node for a new id" :
-				       ret == -EPROTONOSUPPORT ? "it speaks another protocol version; update both" :
-				       "is dsm joined there, and is the address right?");
+			dsm_errtxt_set(err, "cannot connect to the seed %pI4:%u: %s",
+				       &seed.sin_addr, ntohs(seed.sin_port), seed_hint(ret));
 	}
 	if (!ret) {
 		be_somebody(n, &listen);
-		ret = arg->seed_addr ? join_cluster(n, seed_node, deadline, err) : start_cluster(n, err);
+		ret = arg->seed_addr ? join_cluster(n, seed_node, deadline, err) :
+				       start_cluster(n, err);
 	}
 	if (!ret) {
 		atomic_set(&n->state, DSM_MEMBER_JOINED);

@@ -3,9 +3,9 @@
 /*
  * The shell: owns the engine, feeds it events, carries out its actions.
  *
- * A step takes the engine lock with full pools, runs one function of the core, drops the lock and
- * then sends, wakes and starts flush work. Allocation, sending and waiting happen outside the lock, always in
- * process context. Decides nothing about coherence.
+ * A step takes the engine lock with full pools, runs one function of the core, drops the lock
+ * and then sends, wakes and starts flush work. Allocation, sending and waiting happen outside
+ * the lock, always in process context. Decides nothing about coherence.
  */
 #include <linux/slab.h>
 #include "core/page.h"
@@ -422,7 +422,8 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	else if (err == -ESHUTDOWN)
 		pr_info("dsm: node %u left: %s\n", node, reason);
 	else
-		pr_err("dsm: node %u is lost: %s; what needs it fails with EHOSTDOWN\n", node, reason);
+		pr_err("dsm: node %u is lost: %s; what needs it fails with EHOSTDOWN\n", node,
+		       reason);
 	trace_dsm_peer(node, false, reason);
 	if (n->net && !dsm_net_peer_stats(n->net, node, &stats)) {
 		atomic64_add(stats.tx_bytes, &n->stats.old_tx_bytes);
@@ -512,7 +513,8 @@ void dsm_engine_start(void)
 /**
  * dsm_engine_stop() - free all that the engine holds
  *
- * Context: process; no peer, no region, no waiting thread any more, net still there for its messages.
+ * Context: process; no peer, no region, no waiting thread any more, net still there for its
+ * messages.
  */
 void dsm_engine_stop(void)
 {
@@ -554,7 +556,8 @@ static int create_caches(struct dsm_node *n)
 	for (kind = 0; kind < DSM_POOL_COUNT; kind++) {
 		if (!names[kind])
 			continue;
-		n->object_cache[kind] = kmem_cache_create(names[kind], dsm_pool_object_bytes(kind), 0, 0, NULL);
+		n->object_cache[kind] =
+			kmem_cache_create(names[kind], dsm_pool_object_bytes(kind), 0, 0, NULL);
 		if (!n->object_cache[kind])
 			return -ENOMEM;
 	}

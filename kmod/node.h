@@ -76,7 +76,8 @@ bool dsm_node_joined(void);
 int dsm_node_info(struct dsm_ioc_node_info *info);
 
 /* ---- regions ---- */
-int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid, struct dsm_errtxt *err);
+int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid,
+			   struct dsm_errtxt *err);
 int dsm_node_region_destroy(const char *name, struct dsm_errtxt *err);
 /* Reference or ERR_PTR(-ENOENT). id 0 and next: the first. */
 struct dsm_region *dsm_node_region_get(u32 id, bool next);
@@ -99,7 +100,8 @@ struct dsm_owner {
 	pid_t tid;
 	kuid_t uid;	/* who opened the file: locks count against this user */
 };
-int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, const struct dsm_owner *o);
+int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
+		  const struct dsm_owner *o);
 int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o);
 int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o);
 int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o);
@@ -110,8 +112,8 @@ int dsm_node_acquire(struct dsm_region *r);
 int dsm_node_release(struct dsm_region *r);
 int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len);
 /*
- * A process ends (tgid, at its last close or exit) or a file is gone (tgid 0): its locks become OWNERDEAD, its
- * interrupted barrier arrivals are aborted.
+ * A process ends (tgid, at its last close or exit) or a file is gone (tgid 0): its locks become
+ * OWNERDEAD, its interrupted barrier arrivals are aborted.
  */
 void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Tracepoints that are read off received messages: page replies, applied
- * diffs, lock and barrier traffic. Changes nothing, and costs one branch per message while tracing is off.
+ * Tracepoints that are read off received messages: page replies, applied diffs, lock and
+ * barrier traffic. Changes nothing, and costs one branch per message while tracing is off.
  */
 #include "ctl/trace.h"
 #include "shell.h"
@@ -12,7 +12,8 @@ static void page_reply(const struct dsm_wire_hdr *hdr, struct dsm_reader *r)
 	struct dsm_wire_page body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	trace_dsm_page_reply(le32_to_cpu(hdr->region), le32_to_cpu(body.idx), le64_to_cpu(body.ver), body.status);
+	trace_dsm_page_reply(le32_to_cpu(hdr->region), le32_to_cpu(body.idx), le64_to_cpu(body.ver),
+			     body.status);
 }
 
 static void diff_acks(u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r)
@@ -21,7 +22,8 @@ static void diff_acks(u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reade
 
 	while (dsm_reader_left(r) >= sizeof(ack)) {
 		dsm_reader_take(r, &ack, sizeof(ack));
-		trace_dsm_apply(le32_to_cpu(hdr->region), le32_to_cpu(ack.idx), le64_to_cpu(ack.ver), from);
+		trace_dsm_apply(le32_to_cpu(hdr->region), le32_to_cpu(ack.idx),
+				le64_to_cpu(ack.ver), from);
 	}
 }
 
@@ -34,9 +36,11 @@ static void lock_message(u16 from, const struct dsm_wire_hdr *hdr, struct dsm_re
 		trace_dsm_lock(le32_to_cpu(hdr->region), le64_to_cpu(body.key), DSM_TRACE_LOCK_PASS,
 			       le16_to_cpu(body.node));
 	else if (hdr->type == DSM_MSG_LOCK_GRANT)
-		trace_dsm_lock(le32_to_cpu(hdr->region), le64_to_cpu(body.key), DSM_TRACE_LOCK_GRANT, from);
+		trace_dsm_lock(le32_to_cpu(hdr->region), le64_to_cpu(body.key),
+			       DSM_TRACE_LOCK_GRANT, from);
 	else
-		trace_dsm_lock(le32_to_cpu(hdr->region), le64_to_cpu(body.key), DSM_TRACE_LOCK_REQUEST, from);
+		trace_dsm_lock(le32_to_cpu(hdr->region), le64_to_cpu(body.key),
+			       DSM_TRACE_LOCK_REQUEST, from);
 }
 
 static void barrier_message(const struct dsm_wire_hdr *hdr, struct dsm_reader *r)

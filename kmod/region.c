@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Regions on this node: the table, making and removing, opening and closing,
- * and the counters. What the cluster decides about regions comes from member.c; nothing is decided here.
+ * Regions on this node: the table, making and removing, opening and closing, and the counters.
+ * What the cluster decides about regions comes from member.c; nothing is decided here.
  */
 #include <linux/slab.h>
 #include "core/page.h"
@@ -43,7 +43,10 @@ struct dsm_region *dsm_node_region_get(u32 id, bool next)
 	unsigned long at = id;
 
 	xa_lock(&dsm_node.regions);
-	r = next ? xa_find_after(&dsm_node.regions, &at, ULONG_MAX, XA_PRESENT) : xa_load(&dsm_node.regions, at);
+	if (next)
+		r = xa_find_after(&dsm_node.regions, &at, ULONG_MAX, XA_PRESENT);
+	else
+		r = xa_load(&dsm_node.regions, at);
 	if (r)
 		kref_get(&r->ref);
 	xa_unlock(&dsm_node.regions);
@@ -109,7 +112,10 @@ static void space_members(struct dsm_space *s, u64 members)
 
 	for (; members; members &= members - 1)
 		s->members[n++] = __ffs64(members);
-	/* Last: whoever sees a count finds the list. Pairs with nothing: set before any open succeeds. */
+	/*
+	 * Last: whoever sees a count finds the list. Pairs
+	 * with nothing: set before any open succeeds.
+	 */
 	s->n_members = n;
 }
 
@@ -158,9 +164,10 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
 	r->group = make_kgid(&init_user_ns, le32_to_cpu(d->gid));
 	r->mode = le32_to_cpu(d->mode) & 0666;
 	r->minor = -1;
-	if (!r->id || !r->pages || r->pages > DSM_REGION_MAX_PAGES || d->reserved || r->flags & ~DSM_REGION_HEAP ||
-	    !uid_valid(r->owner) || !gid_valid(r->group) || d->name[sizeof(d->name) - 1] ||
-	    d->policy[sizeof(d->policy) - 1] || strchr((const char *)d->name, '/'))
+	if (!r->id || !r->pages || r->pages > DSM_REGION_MAX_PAGES || d->reserved ||
+	    r->flags & ~DSM_REGION_HEAP || !uid_valid(r->owner) || !gid_valid(r->group) ||
+	    d->name[sizeof(d->name) - 1] || d->policy[sizeof(d->policy) - 1] ||
+	    strchr((const char *)d->name, '/'))
 		return -EPROTO;
 	strscpy(r->name, (const char *)d->name, sizeof(r->name));
 	err = dsm_policy_parse((const char *)d->policy, &r->space->policy, why, sizeof(why));
@@ -265,7 +272,10 @@ void dsm_region_remove(struct dsm_region *r)
 	struct dsm_mm_stats stats;
 
 	dsm_ctl_region_del(r);
-	/* What was written and never released is flushed or failed first: no release may hold its pages. */
+	/*
+	 * What was written and never released is flushed or
+	 * failed first: no release may hold its pages.
+	 */
 	dsm_regions_settle();
 	mutex_lock(&n->regions_lock);
 	xa_erase(&n->regions, r->id);
@@ -274,7 +284,10 @@ void dsm_region_remove(struct dsm_region *r)
 	dsm_engine_forget(n->engine, r->id);
 	spin_unlock(&n->lock);
 	mutex_unlock(&n->regions_lock);
-	/* Message handlers and readers of counters that found it before are the only others that can hold it. */
+	/*
+	 * Message handlers and readers of counters that found
+	 * it before are the only others that can hold it.
+	 */
 	wait_event(n->changed, kref_read(&r->ref) == 1);
 	dsm_mm_stats(r->mm, &stats);
 	atomic64_add(stats.faults_read, &n->stats.old_faults_read);
@@ -329,7 +342,8 @@ void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc)
  * dsm_node_region_open() - an open file more
  * @r: region
  *
- * The first open in the cluster fixes the members of a region that has none. Every open is an acquire.
+ * The first open in the cluster fixes the members of a region that has none. Every open is an
+ * acquire.
  *
  * Context: process; waits for other nodes.
  * Return: 0; -ENOTCONN; -ENXIO it is being destroyed; -EHOSTDOWN; -EINTR.

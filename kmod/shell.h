@@ -4,8 +4,9 @@
  * The shell's own header: the one node of this module, and what its files (node, region, flush,
  * sync, member) share. ctl sees node.h only.
  *
- * Locks, outermost first: dsm_node.net_lock (rwsem), dsm_node.regions_lock (mutex), page lock (kernel's),
- * dsm_node.lock (the engine lock, a spinlock). None is held across a send, a network wait or a copy to user.
+ * Locks, outermost first: dsm_node.net_lock (rwsem), dsm_node.regions_lock (mutex), page lock
+ * (kernel's), dsm_node.lock (the engine lock, a spinlock). None is held across a send, a
+ * network wait or a copy to user.
  */
 #ifndef DSM_SHELL_H
 #define DSM_SHELL_H
@@ -26,7 +27,8 @@ enum dsm_membership { DSM_MEMBER_NONE, DSM_MEMBER_JOINING, DSM_MEMBER_JOINED, DS
 
 /* What the shell counts itself; the core has its own. */
 struct dsm_shell_stats {
-	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag, ns_wait_page;
+	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag,
+		ns_wait_page;
 	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs;
 	/* Traffic of peers that are gone. */
 	atomic64_t old_tx_msgs, old_rx_msgs, old_tx_bytes, old_rx_bytes, old_stalls;

@@ -3,8 +3,8 @@
 /*
  * Calls that wait: faults, locks, barriers, flags, releases, acquires.
  *
- * Each is: step the engine, wait, step again. A wait for a machine's answer is bounded by the detection of its
- * death; a wait for another thread's action is killable and ends when what it
+ * Each is: step the engine, wait, step again. A wait for a machine's answer is bounded by the
+ * detection of its death; a wait for another thread's action is killable and ends when what it
  * depends on is gone (decisions.md, waits). Knows no page tables and no messages.
  */
 #include <linux/sched/signal.h>
@@ -33,7 +33,10 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 		return PTR_ERR(p);
 	dsm_step_begin(&acts);
 	ret = dsm_page_fault(n->engine, p, write, &acts);
-	/* Twins cost memory: beyond the limit what is dirty goes home early, in a release like any other (L27). */
+	/*
+	 * Twins cost memory: beyond the limit what is dirty
+	 * goes home early, in a release like any other (L27).
+	 */
 	if (n->engine->twins > n->twin_limit && n->engine->n_dirty > n->twin_limit / 2)
 		dsm_rel_request(n->engine, &acts);
 	dsm_step_end(&acts);
@@ -259,7 +262,9 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 
 	if (flags & DSM_LOCK_TIMED) {
 		now = dsm_now_ns();
-		left = deadline_ns > now ? nsecs_to_jiffies(min_t(u64, deadline_ns - now, 1ull << 60)) + 1 : 0;
+		left = 0;
+		if (deadline_ns > now)
+			left = nsecs_to_jiffies(min_t(u64, deadline_ns - now, 1ull << 60)) + 1;
 		left = left ? wait_for_completion_interruptible_timeout(&wait->done, left) : 0;
 		if (left > 0)
 			return wait->w.status;
@@ -291,7 +296,8 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
  * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -EINTR, -EDEADLK, -EHOSTDOWN,
  * -EDQUOT (the user has too many), -ENOMEM not taken.
  */
-int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns, const struct dsm_owner *o)
+int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
+		  const struct dsm_owner *o)
 {
 	struct dsm_node *n = &dsm_node;
 	u64 start = dsm_now_ns();
@@ -377,7 +383,8 @@ int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_own
  * @owner:   thread, and the open file that it came through; fixed
  * @wait:    completed when the barrier opens or fails
  *
- * Survives an interrupted call: the thread runs its signal handler, calls again and goes on waiting.
+ * Survives an interrupted call: the thread runs its signal handler, calls again and goes on
+ * waiting.
  */
 struct arrival {
 	struct list_head link;
@@ -397,8 +404,8 @@ static struct arrival *arrival_find(struct dsm_region *r, u64 key, const struct 
 
 	spin_lock(&arrivals_lock);
 	list_for_each_entry(a, &arrivals, link)
-		if (a->r == r && a->key == key && a->owner.file == o->file && a->owner.tid == o->tid &&
-		    a->owner.tgid == o->tgid)
+		if (a->r == r && a->key == key && a->owner.file == o->file &&
+		    a->owner.tid == o->tid && a->owner.tgid == o->tgid)
 			found = a;
 	spin_unlock(&arrivals_lock);
 	return found;
@@ -413,7 +420,8 @@ static void arrival_free(struct arrival *a)
 	kfree(a);
 }
 
-static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o, struct arrival **out)
+static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
+		  struct arrival **out)
 {
 	struct dsm_actions acts;
 	struct arrival *a;
@@ -465,8 +473,8 @@ static bool arrival_abort(struct arrival *a)
  * @o:       caller
  *
  * Context: process; waits interruptibly.
- * Return: 0; -EINVAL other callers gave another count; -EOWNERDEAD a party ended inside; -EHOSTDOWN; -EINTR killed;
- * -ERESTARTNOINTR: run the signal handler and call again.
+ * Return: 0; -EINVAL other callers gave another count; -EOWNERDEAD a party ended inside;
+ * -EHOSTDOWN; -EINTR killed; -ERESTARTNOINTR: run the signal handler and call again.
  */
 int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o)
 {

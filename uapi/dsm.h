@@ -3,15 +3,17 @@
 /*
  * User interface of the dsm module: ioctls of /dev/dsm and /dev/dsm-NAME.
  *
- * Every argument begins with its own size in bytes. A larger struct is accepted
- * if the part that the kernel does not know is zero (else -E2BIG), a smaller one if all
- * mandatory fields (those of ABI 1) are there (else -EINVAL). Unknown flags and non-zero reserved fields give -EINVAL.
+ * Every argument begins with its own size in bytes. A larger struct is accepted if the part
+ * that the kernel does not know is zero (else -E2BIG), a smaller one if all mandatory fields
+ * (those of ABI 1) are there (else -EINVAL). Unknown flags and non-zero reserved fields give
+ * -EINVAL.
  *
  * Control ioctls carry @errtxt and @errtxt_len: a user buffer, or 0; on failure it
  * receives one line of text, NUL terminated, that says what was wrong and what to do.
  *
- * Common errnos: -EINVAL bad argument, -E2BIG unknown non-zero tail, -EFAULT bad pointer, -EPERM/-EACCES
- * not allowed, -ENOTCONN this node has not joined, -EHOSTDOWN a node that was needed is lost, -EINTR a signal, -ENOTTY unknown ioctl.
+ * Common errnos: -EINVAL bad argument, -E2BIG unknown non-zero tail, -EFAULT bad pointer,
+ * -EPERM/-EACCES not allowed, -ENOTCONN this node has not joined, -EHOSTDOWN a node that was
+ * needed is lost, -EINTR a signal, -ENOTTY unknown ioctl.
  */
 #ifndef _UAPI_DSM_H
 #define _UAPI_DSM_H
@@ -31,8 +33,11 @@ struct dsm_ioc_version {
 	__u32 page_bytes;	/* out */
 };
 
-/* Join a cluster: CAP_SYS_ADMIN. -EISCONN already joined; -ENODEV no RDMA device has @listen_addr;
- * -EPROTONOSUPPORT other version; -EEXIST the node id is taken; -EPERM no insecure=1; -ETIMEDOUT. */
+/*
+ * Join a cluster: CAP_SYS_ADMIN. -EISCONN already joined; -ENODEV
+ * no RDMA device has @listen_addr; -EPROTONOSUPPORT other version;
+ * -EEXIST the node id is taken; -EPERM no insecure=1; -ETIMEDOUT.
+ */
 struct dsm_ioc_join {
 	__u32 size;
 	__u32 flags;		/* 0 */
@@ -41,7 +46,8 @@ struct dsm_ioc_join {
 	__u16 node;		/* in: wanted id or DSM_NODE_ANY; out: own id */
 	__be32 seed_addr;	/* 0 = start a cluster */
 	__u16 seed_port;
-	__u16 nodes;		/* in: wait until so many are up (0, 1: do not wait); out: members */
+	/* in: wait until so many are up (0, 1: do not wait); out: members */
+	__u16 nodes;
 	__u32 timeout_ms;	/* 0 = 30 s */
 	__u32 errtxt_len;
 	__aligned_u64 errtxt;
@@ -57,16 +63,21 @@ struct dsm_ioc_leave {
 	__aligned_u64 errtxt;
 };
 
-#define DSM_REGION_HEAP 1u	/* holds an allocator: dsm_malloc works, raw read and write are refused */
+/* Holds an allocator: dsm_malloc works, raw read and write are refused. */
+#define DSM_REGION_HEAP 1u
 #define DSM_REGION_RAW_OK 2u	/* in region flags of an open file only, see DSM_IOC_FORCE_RAW */
 
-/* Create a region on all nodes. -EEXIST name taken, -EFBIG too large, -EADDRINUSE @addr overlaps another region's. */
+/*
+ * Create a region on all nodes. -EEXIST name taken, -EFBIG
+ * too large, -EADDRINUSE @addr overlaps another region's.
+ */
 struct dsm_ioc_region {
 	__u32 size;
 	__u32 flags;			/* DSM_REGION_HEAP */
 	char name[DSM_NAME_MAX];	/* [A-Za-z0-9._-], NUL terminated */
 	__u64 bytes;			/* multiple of the page size, up to 16 TiB */
-	__u64 addr;			/* in: 0 or the wanted mapping address on every node; out: chosen one */
+	/* in: 0 or the wanted mapping address on every node; out: chosen one */
+	__u64 addr;
 	__u32 uid;			/* (__u32)-1: the caller's */
 	__u32 gid;
 	__u32 mode;			/* 0 = 0660 */
@@ -87,8 +98,10 @@ struct dsm_ioc_region_destroy {
 	__aligned_u64 errtxt;
 };
 
-/* Facts of a region. On a region's own file with @id = 0: that region. On /dev/dsm: @id; with
- * @flags DSM_INFO_NEXT the first region with an id above @id. -ENOENT: none. */
+/*
+ * Facts of a region. On a region's own file with @id = 0: that region. On /dev/dsm:
+ * @id; with @flags DSM_INFO_NEXT the first region with an id above @id. -ENOENT: none.
+ */
 #define DSM_INFO_NEXT 1u
 struct dsm_ioc_region_info {
 	__u32 size;
@@ -102,7 +115,8 @@ struct dsm_ioc_region_info {
 	__u32 opens;			/* out: open files on this node */
 	__u64 touched_pages;		/* out: on this node */
 	__u64 homed_pages;		/* out: touched pages homed here */
-	__u64 members;			/* out: bitmap of the nodes that home its pages; 0 until first use */
+	/* out: bitmap of the nodes that home its pages; 0 until first use */
+	__u64 members;
 	char policy[DSM_POLICY_MAX];	/* out */
 };
 
@@ -178,8 +192,9 @@ struct dsm_ioc_stats {
 #define DSM_LOCK_TRY 1u		/* -EBUSY instead of waiting */
 #define DSM_LOCK_TIMED 2u	/* -ETIMEDOUT at @deadline_ns */
 /*
- * Lock, unlock, mark consistent. 0; -EOWNERDEAD: taken, the last holder ended while holding it; -EDEADLK: this thread
- * holds it already; -EPERM: unlock by a process that does not hold it; -EHOSTDOWN: token or manager was on a lost node.
+ * Lock, unlock, mark consistent. 0; -EOWNERDEAD: taken, the last holder ended while holding it;
+ * -EDEADLK: this thread holds it already; -EPERM: unlock by a process that does not hold it;
+ * -EHOSTDOWN: token or manager was on a lost node.
  */
 struct dsm_ioc_lock {
 	__u32 size;
@@ -235,7 +250,9 @@ struct dsm_ioc_plain {
 #define DSM_IOC_FLAG_CLEAR	_IOW(DSM_IOC_MAGIC, 0x26, struct dsm_ioc_flag)
 #define DSM_IOC_ACQUIRE		_IOW(DSM_IOC_MAGIC, 0x27, struct dsm_ioc_plain)
 #define DSM_IOC_RELEASE		_IOW(DSM_IOC_MAGIC, 0x28, struct dsm_ioc_plain)
-#define DSM_IOC_PREFETCH	_IOW(DSM_IOC_MAGIC, 0x29, struct dsm_ioc_range)	/* a hint; 0 even if nothing was done */
-#define DSM_IOC_FORCE_RAW	_IOW(DSM_IOC_MAGIC, 0x2a, struct dsm_ioc_plain)	/* allow read and write on a heap region */
+/* A hint; 0 even if nothing was done. */
+#define DSM_IOC_PREFETCH	_IOW(DSM_IOC_MAGIC, 0x29, struct dsm_ioc_range)
+/* Allow read and write on a heap region. */
+#define DSM_IOC_FORCE_RAW	_IOW(DSM_IOC_MAGIC, 0x2a, struct dsm_ioc_plain)
 
 #endif

@@ -3,10 +3,10 @@
 /*
  * Barriers, central form.
  *
- * The manager collects arrivals (node, ticket) until as many have come as the
- * callers say, then sends each node one departure with its tickets and the
- * knowledge it lacks. A party that ends inside makes the episode fail for all others, those who come later
- * included. Never counts threads per node: nobody knows how many will come.
+ * The manager collects arrivals (node, ticket) until as many have come as the callers say, then
+ * sends each node one departure with its tickets and the knowledge it lacks. A party that ends
+ * inside makes the episode fail for all others, those who come later included. Never counts
+ * threads per node: nobody knows how many will come.
  */
 #include "barrier.h"
 #include "interval.h"
@@ -66,8 +66,8 @@ static void wake_local(struct dsm_engine *e, u32 xid, int status, struct dsm_act
 }
 
 /* One departure for all arrivals of @node in @list, as many as fit. */
-static void depart_node(struct dsm_engine *e, struct list_head *list, u16 node, u32 region, u64 key, int status,
-			struct dsm_actions *acts)
+static void depart_node(struct dsm_engine *e, struct list_head *list, u16 node, u32 region, u64 key,
+			int status, struct dsm_actions *acts)
 {
 	struct dsm_wire_depart body = { .key = cpu_to_le64(key), .status = cpu_to_le32(-status) };
 	struct dsm_request *q, *tmp;
@@ -97,8 +97,8 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 node, 
 }
 
 /* Local ones are woken; of each other node one message's worth goes now, a rest in later steps. */
-static void depart_list(struct dsm_engine *e, struct list_head *list, u32 region, u64 key, int status,
-			struct dsm_actions *acts)
+static void depart_list(struct dsm_engine *e, struct list_head *list, u32 region, u64 key,
+			int status, struct dsm_actions *acts)
 {
 	struct dsm_request *q, *tmp;
 	u64 told = 0;
@@ -143,7 +143,8 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 	depart_list(e, &list, b->region, b->key, status, acts);
 }
 
-static void refuse(struct dsm_engine *e, struct dsm_request *q, int status, struct dsm_actions *acts)
+static void refuse(struct dsm_engine *e, struct dsm_request *q, int status,
+		   struct dsm_actions *acts)
 {
 	struct list_head one;
 
@@ -197,12 +198,19 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		end_episode(e, b, acts);
 }
 
-static struct dsm_request *new_arrival(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid, u32 parties)
+static struct dsm_request *new_arrival(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
+				       u32 parties)
 {
 	struct dsm_request *q = dsm_pool_take(e, DSM_POOL_REQUEST);
 
-	*q = (struct dsm_request){ .type = DSM_MSG_BAR_ARRIVE, .node = node, .region = region, .xid = xid,
-				   .value = parties, .key = key };
+	*q = (struct dsm_request){
+		.type = DSM_MSG_BAR_ARRIVE,
+		.node = node,
+		.region = region,
+		.xid = xid,
+		.value = parties,
+		.key = key,
+	};
 	return q;
 }
 
@@ -218,8 +226,8 @@ static struct dsm_request *new_arrival(struct dsm_engine *e, u32 region, u64 key
  * Context: engine lock held. The thread's release is done.
  * Return: 0 queued, -EHOSTDOWN the manager is lost.
  */
-int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 parties, struct dsm_waiter *w,
-		       struct dsm_actions *acts)
+int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 parties,
+		       struct dsm_waiter *w, struct dsm_actions *acts)
 {
 	struct dsm_wire_arrive body = { .key = cpu_to_le64(key), .parties = cpu_to_le32(parties) };
 	u16 root = dsm_manager(s, DSM_MSG_BAR_ARRIVE, key);
@@ -239,7 +247,8 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 	return 0;
 }
 
-static void abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid, struct dsm_actions *acts)
+static void abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
+			     struct dsm_actions *acts)
 {
 	struct dsm_barrier *b = find(e, region, key);
 	struct dsm_request *q, *tmp;
@@ -300,8 +309,8 @@ bool dsm_barrier_abort(struct dsm_engine *e, struct dsm_space *s, u64 key, struc
 	return true;
 }
 
-static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		     struct dsm_actions *acts)
+static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_wire_depart body;
 	struct dsm_reader tickets;
@@ -358,8 +367,8 @@ static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
  * Context: engine lock held.
  * Return: 0, -EPROTO if the peer broke a rule.
  */
-int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-			   struct dsm_actions *acts)
+int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			   struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	u32 xid = le32_to_cpu(hdr->xid);
@@ -370,7 +379,8 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	if (hdr->type == DSM_MSG_BAR_DEPART)
 		return on_depart(e, from, hdr, r, acts);
 	dsm_reader_take(r, &body, sizeof(body));
-	if (!s || !s->n_members || dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key)) != e->self)
+	if (!s || !s->n_members ||
+	    dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key)) != e->self)
 		return -EPROTO;
 	if (hdr->type == DSM_MSG_BAR_ABORT) {
 		abort_at_manager(e, s->id, le64_to_cpu(body.key), from, xid, acts);
@@ -399,7 +409,8 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
  *
  * Context: engine lock held.
  */
-void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node, struct dsm_actions *acts)
+void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node,
+			   struct dsm_actions *acts)
 {
 	u64 bit = 1ull << node;
 	struct dsm_request *q, *tmp;

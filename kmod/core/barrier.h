@@ -43,16 +43,20 @@ struct dsm_barrier {
 /* Idle barriers remembered for their members. */
 #define DSM_BARRIER_IDLE_MAX 1024
 
-/* Arrive (after a release). @w is woken when all have; then acquire. 0, or -EHOSTDOWN: manager lost, w not queued. */
-int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 parties, struct dsm_waiter *w,
-		       struct dsm_actions *acts);
+/*
+ * Arrive (after a release). @w is woken when all have; then
+ * acquire. 0, or -EHOSTDOWN: manager lost, w not queued.
+ */
+int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 parties,
+		       struct dsm_waiter *w, struct dsm_actions *acts);
 /* An arrived thread is gone for good. False: too late, it was woken. */
 bool dsm_barrier_abort(struct dsm_engine *e, struct dsm_space *s, u64 key, struct dsm_waiter *w,
 		       struct dsm_actions *acts);
 
 void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts);
-int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			   struct dsm_reader *r, struct dsm_actions *acts);
+void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node,
 			   struct dsm_actions *acts);
-void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node, struct dsm_actions *acts);
 
 #endif

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Every field of every message is checked here for structure, before its step
- * and without the lock. What depends on state (is that page homed here?) is the step's to check.
+ * Every field of every message is checked here for structure, before its step and without the
+ * lock. What depends on state (is that page homed here?) is the step's to check.
  */
 #include "engine.h"
 #include "diff.h"
 #include "interval.h"
 
-static int check_diff(struct dsm_reader *r, u32 region, int (*touch)(void *ctx, u32 region, u32 idx, bool frame),
-		      void *ctx)
+static int check_diff(struct dsm_reader *r, u32 region,
+		      int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx)
 {
 	struct dsm_wire_pack pack;
 	u32 idx, records = 0;
 	int len;
 
 	dsm_reader_take(r, &pack, sizeof(pack));
-	if (r->bad || le32_to_cpu(pack.magic) != DSM_DIFF_MAGIC || le16_to_cpu(pack.hdr_len) != sizeof(pack) ||
-	    pack.flags || pack.crc32c || pack.epoch || pack.interval || le32_to_cpu(pack.region) != region ||
+	if (r->bad || le32_to_cpu(pack.magic) != DSM_DIFF_MAGIC ||
+	    le16_to_cpu(pack.hdr_len) != sizeof(pack) || pack.flags || pack.crc32c || pack.epoch ||
+	    pack.interval || le32_to_cpu(pack.region) != region ||
 	    le32_to_cpu(pack.bytes) != dsm_reader_left(r) || !dsm_reader_left(r))
 		return -EPROTO;
 	while (dsm_reader_left(r)) {
@@ -49,8 +50,9 @@ static bool check_page(struct dsm_reader *r)
 static bool check_lock(struct dsm_reader *r, u8 type)
 {
 	struct dsm_wire_lock body;
-	const bool know = type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY || type == DSM_MSG_LOCK_PASS ||
-		    type == DSM_MSG_LOCK_TRY_PASS || type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN;
+	const bool know = type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY ||
+			  type == DSM_MSG_LOCK_PASS || type == DSM_MSG_LOCK_TRY_PASS ||
+			  type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN;
 
 	dsm_reader_take(r, &body, sizeof(body));
 	return !r->bad && !body.reserved && (!know || dsm_know_check(r)) && dsm_reader_done(r);
@@ -74,8 +76,8 @@ static bool check_flag(struct dsm_reader *r)
 	struct dsm_wire_flag body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	return !r->bad && body.op <= DSM_FLAG_TEST && !body.reserved[0] && !body.reserved[1] && !body.reserved[2] &&
-	       dsm_know_check(r) && dsm_reader_done(r);
+	return !r->bad && body.op <= DSM_FLAG_TEST && !body.reserved[0] && !body.reserved[1] &&
+	       !body.reserved[2] && dsm_know_check(r) && dsm_reader_done(r);
 }
 
 static bool check_body(struct dsm_reader *r, u8 type)

@@ -13,10 +13,17 @@
 #define DSM_DIFF_RECORD_MAX(page_bytes) \
 	(sizeof(struct dsm_wire_record) + (page_bytes) / 8 + (page_bytes) + 8)
 
-/* @page_bytes is a multiple of 4 from 4 to DSM_PAGE_BYTES in all of them. No buffer needs an alignment. */
+/*
+ * @page_bytes is a multiple of 4 from 4 to DSM_PAGE_BYTES
+ * in all of them. No buffer needs an alignment.
+ */
 
-/* Encode how @page differs from @twin; 0 if it does not. Exact: fails only if the record itself is longer than @cap. */
-int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, bool refresh, u8 *dst, u32 cap);
+/*
+ * Encode how @page differs from @twin; 0 if it does not.
+ * Exact: fails only if the record itself is longer than @cap.
+ */
+int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, bool refresh, u8 *dst,
+		  u32 cap);
 
 /* Check the record at the front of @src completely without applying it. */
 int dsm_diff_check(const u8 *src, u32 len, u32 page_bytes, u32 *idx);

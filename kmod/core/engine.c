@@ -155,7 +155,10 @@ static void forget_requests(struct dsm_engine *e, struct list_head *list)
 	}
 }
 
-/* Remote requests that wait for a pull or are ready; what else is in such a list belongs to others. */
+/*
+ * Remote requests that wait for a pull or are ready; what
+ * else is in such a list belongs to others.
+ */
 static void forget_conts(struct dsm_engine *e, struct list_head *list, u32 region)
 {
 	struct dsm_request *q;
@@ -259,7 +262,8 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
  * Context: engine lock held.
  * Return: the message, not sent yet; never NULL, the pool is full at the start of a step.
  */
-struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region, u32 xid)
+struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region,
+			       u32 xid)
 {
 	struct dsm_msgbuf *m = dsm_pool_take(e, DSM_POOL_MSG);
 
@@ -440,7 +444,8 @@ struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key)
  * Context: engine lock held.
  * Return: 0; -EPROTO if the sender broke a rule of the protocol: it must be dropped.
  */
-int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len, struct dsm_actions *acts)
+int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
+		    struct dsm_actions *acts)
 {
 	struct dsm_reader r = dsm_reader_init(msg, len);
 	struct dsm_wire_hdr hdr;
@@ -571,7 +576,8 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
  * Context: engine lock held, after dsm_engine_peer_lost().
  * Return: @skip for the next call, -1 at the end of the chain.
  */
-int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip, struct dsm_actions *acts)
+int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
+			   struct dsm_actions *acts)
 {
 	struct dsm_barrier *b;
 	struct dsm_lock *l;
@@ -597,5 +603,7 @@ int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
 	return -1;
 one_done:
 	/* An object that was freed has made room for its successor. */
-	return e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_FLAG].count > before ? skip : skip + 1;
+	if (e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_FLAG].count > before)
+		return skip;
+	return skip + 1;
 }

@@ -4,10 +4,10 @@
  * The protocol engine of one node: its state and the events that the shell feeds it.
  *
  * Every function below is one step: it runs under the shell's engine lock, changes the engine,
- * and leaves what must happen outside in struct dsm_actions: messages, wakes, "there is flush work".
- * A step never sleeps, sends, maps or allocates; objects come from pools that the
- * shell fills before each step (dsm_engine_wants()). Page-table work is pulled by the
- * shell: dsm_rel_take() and dsm_acq_next() name the pages, the shell walks, and reports back.
+ * and leaves what must happen outside in struct dsm_actions: messages, wakes, "there is flush
+ * work". A step never sleeps, sends, maps or allocates; objects come from pools that the shell
+ * fills before each step (dsm_engine_wants()). Page-table work is pulled by the shell:
+ * dsm_rel_take() and dsm_acq_next() name the pages, the shell walks, and reports back.
  *
  * Protocol: HLRC with one scalar version per page (protocol.md 2.1, 3.1 to 3.4, 3.8 to 3.10 with
  * decisions.md). No rule relies on the order of messages, not even within a class.
@@ -198,7 +198,7 @@ struct dsm_waiter {
 };
 
 /**
- * struct dsm_request - a remote request that waits: deferred fetch, barrier arrival, flag wait, lock request
+ * struct dsm_request - a remote request that waits: fetch, barrier arrival, flag wait or lock
  * @cont:   in the list of what it waits for; queued while knowledge is pulled
  * @type:   enum dsm_msg_type
  * @op:     flags: enum dsm_flag_op; barriers: 1 = the arrival was aborted
@@ -251,7 +251,10 @@ enum dsm_pool_kind {
 	DSM_POOL_COUNT
 };
 
-/* What one step may take at most; to the messages add one per node; the interval count covers the fullest message. */
+/*
+ * What one step may take at most; to the messages add one
+ * per node; the interval count covers the fullest message.
+ */
 #define DSM_STEP_MSGS 8
 #define DSM_STEP_INTERVALS 288
 #define DSM_STEP_OTHERS 4
@@ -300,8 +303,10 @@ struct dsm_pull {
 
 /* Counters of the core, indexes of enum dsm_stat in the uapi; the shell adds its own. */
 struct dsm_core_stats {
-	u64 read_faults, write_faults, page_transfers, zero_replies, fetches_served, invalidations, twins, diffs;
-	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received, inval_all;
+	u64 read_faults, write_faults, page_transfers, zero_replies, fetches_served, invalidations,
+		twins, diffs;
+	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received,
+		inval_all;
 	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;
 };
 
@@ -312,7 +317,8 @@ struct dsm_core_stats {
  * @n_nodes:     highest id ever seen + 1
  * @alive:       bitmap of the nodes that can be reached, @self included
  * @next_xid:    last request id given out
- * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the shell
+ * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the
+ *               shell
  * @log_cap:     interval records kept before old ones are trimmed
  * @pool:        objects for steps, filled by the shell
  * @twins:       twins in use
@@ -429,13 +435,15 @@ struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx);
 
 /* ---- messages ---- */
 /*
- * Check a message completely, without the lock, and name the pages that must exist before the step:
- * calls touch(ctx, region, idx, frame) for each. -EPROTO malformed, -ENOENT no such region, or what touch returned.
+ * Check a message completely, without the lock, and name the pages that must exist before the
+ * step: calls touch(ctx, region, idx, frame) for each. -EPROTO malformed, -ENOENT no such
+ * region, or what touch returned.
  */
 int dsm_engine_check(const u8 *msg, u32 len,
 		     int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx);
 /* The step for a checked message. -EPROTO: the peer broke a rule; nothing was changed. */
-int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len, struct dsm_actions *acts);
+int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
+		    struct dsm_actions *acts);
 /* One item of the ready queue. */
 void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts);
 /*
@@ -443,11 +451,13 @@ void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts);
  * (dsm_page_peer_lost()) and every key object (dsm_engine_lose_bucket()).
  */
 void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
-int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip, struct dsm_actions *acts);
+int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
+			   struct dsm_actions *acts);
 
 /* ---- internal helpers shared by the units ---- */
 bool dsm_engine_alive(const struct dsm_engine *e, u16 node);
-struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region, u32 xid);
+struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region,
+			       u32 xid);
 void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m);
 void dsm_act_wake(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_waiter *w, int status);
 void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *c, u8 kind);

@@ -46,8 +46,8 @@ static inline void dsm_env_frame_get(void *frame)
 #endif
 
 /*
- * Protocol assertions: numbered in Documentation/invariants.rst. In debug
- * builds a broken one is reported once; it is never caused by peer data, which is checked before.
+ * Protocol assertions: numbered in Documentation/invariants.rst. In debug builds a broken one
+ * is reported once; it is never caused by peer data, which is checked before.
  */
 #ifdef DSM_DEBUG
 #ifdef __KERNEL__

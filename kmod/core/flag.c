@@ -3,9 +3,9 @@
 /*
  * Flags and the bare release.
  *
- * The manager answers with all it knows: more than the setter knew is always
- * legal, and a flag needs no vector time of its own. It logs, it does not apply. Never blocks: a wait is a
- * queued request.
+ * The manager answers with all it knows: more than the setter knew is always legal, and a flag
+ * needs no vector time of its own. It logs, it does not apply. Never blocks: a wait is a queued
+ * request.
  */
 #include "flag.h"
 #include "interval.h"
@@ -45,7 +45,12 @@ static void put(struct dsm_engine *e, struct dsm_flag *f)
 
 static void reply(struct dsm_engine *e, struct dsm_request *q, int status, struct dsm_actions *acts)
 {
-	struct dsm_wire_flag body = { .key = cpu_to_le64(q->key), .op = q->op, .status = cpu_to_le32(-status) };
+	struct dsm_wire_flag body = {
+		.key = cpu_to_le64(q->key),
+		.op = q->op,
+		.status = cpu_to_le32(-status),
+	};
+	u8 type = q->type == DSM_MSG_FLAG_OP ? DSM_MSG_FLAG_REPLY : DSM_MSG_SYNC_REPLY;
 	struct dsm_waiter *w;
 	struct dsm_msgbuf *m;
 
@@ -54,8 +59,7 @@ static void reply(struct dsm_engine *e, struct dsm_request *q, int status, struc
 		if (w)
 			dsm_act_wake(e, acts, w, status);
 	} else if (dsm_engine_alive(e, q->node)) {
-		m = dsm_msg_new(e, q->node, DSM_CLASS_RSP,
-				q->type == DSM_MSG_FLAG_OP ? DSM_MSG_FLAG_REPLY : DSM_MSG_SYNC_REPLY, q->region, q->xid);
+		m = dsm_msg_new(e, q->node, DSM_CLASS_RSP, type, q->region, q->xid);
 		dsm_wire_put(m, &body, sizeof(body));
 		dsm_know_put(e, m, q->node);
 		dsm_act_send(acts, m);
@@ -63,7 +67,8 @@ static void reply(struct dsm_engine *e, struct dsm_request *q, int status, struc
 	dsm_pool_give(e, DSM_POOL_REQUEST, q);
 }
 
-static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q, struct dsm_actions *acts)
+static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q,
+		struct dsm_actions *acts)
 {
 	struct dsm_request *waiter, *tmp;
 
@@ -75,7 +80,8 @@ static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q,
 	e->stats.flags++;
 	list_for_each_entry_safe(waiter, tmp, &f->waiters, cont.link) {
 		list_del(&waiter->cont.link);
-		waiter->op = DSM_FLAG_CANCEL;	/* answered below even if the flag is cleared at once */
+		/* Answered below even if the flag is cleared at once. */
+		waiter->op = DSM_FLAG_CANCEL;
 		dsm_ready(e, acts, &waiter->cont, DSM_CONT_REQUEST);
 	}
 	reply(e, q, 0, acts);
@@ -135,11 +141,19 @@ void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_acti
 	put(e, f);
 }
 
-static struct dsm_request *new_request(struct dsm_engine *e, u8 type, u8 op, u32 region, u64 key, u16 node, u32 xid)
+static struct dsm_request *new_request(struct dsm_engine *e, u8 type, u8 op, u32 region, u64 key,
+				       u16 node, u32 xid)
 {
 	struct dsm_request *q = dsm_pool_take(e, DSM_POOL_REQUEST);
 
-	*q = (struct dsm_request){ .type = type, .op = op, .node = node, .region = region, .xid = xid, .key = key };
+	*q = (struct dsm_request){
+		.type = type,
+		.op = op,
+		.node = node,
+		.region = region,
+		.xid = xid,
+		.key = key,
+	};
 	return q;
 }
 
@@ -166,7 +180,8 @@ int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, st
 		return -EHOSTDOWN;
 	dsm_request_add(e, w, manager);
 	if (manager == e->self) {
-		dsm_flag_serve(e, new_request(e, DSM_MSG_FLAG_OP, op, s->id, key, manager, w->xid), acts);
+		dsm_flag_serve(e, new_request(e, DSM_MSG_FLAG_OP, op, s->id, key, manager, w->xid),
+			       acts);
 		return 0;
 	}
 	m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_FLAG_OP, s->id, w->xid);
@@ -223,7 +238,8 @@ static u16 sync_manager(const struct dsm_space *s)
  * Context: engine lock held; the release is done.
  * Return: 0 it has it all, -EINPROGRESS queued, -EHOSTDOWN.
  */
-int dsm_sync_push(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w, struct dsm_actions *acts)
+int dsm_sync_push(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w,
+		  struct dsm_actions *acts)
 {
 	u16 manager = sync_manager(s);
 	struct dsm_wire_flag body = {};
@@ -253,7 +269,8 @@ int dsm_sync_push(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *
  * Context: engine lock held; an acquire follows.
  * Return: 0 we are it, -EINPROGRESS queued, -EHOSTDOWN.
  */
-int dsm_sync_pull(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w, struct dsm_actions *acts)
+int dsm_sync_pull(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w,
+		  struct dsm_actions *acts)
 {
 	u16 manager = sync_manager(s);
 
@@ -267,8 +284,8 @@ int dsm_sync_pull(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *
 	return -EINPROGRESS;
 }
 
-static int on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		    struct dsm_actions *acts)
+static int on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		    struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_wire_flag body;
 	struct dsm_waiter *w;
@@ -312,8 +329,8 @@ static int on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *h
  * Context: engine lock held.
  * Return: 0, -EPROTO if the peer broke a rule.
  */
-int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-			struct dsm_actions *acts)
+int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	u32 xid = le32_to_cpu(hdr->xid);
@@ -325,7 +342,8 @@ int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 		return on_reply(e, from, hdr, r, acts);
 	dsm_reader_take(r, &body, sizeof(body));
 	if (!s || !s->n_members ||
-	    (hdr->type == DSM_MSG_FLAG_OP && dsm_manager(s, DSM_MSG_FLAG_OP, le64_to_cpu(body.key)) != e->self))
+	    (hdr->type == DSM_MSG_FLAG_OP &&
+	     dsm_manager(s, DSM_MSG_FLAG_OP, le64_to_cpu(body.key)) != e->self))
 		return -EPROTO;
 	complete = dsm_know_take(e, from, from, hdr->flags, r);
 	if (complete < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Flags (protocol.md 3.10) and the bare release (decisions.md P12): requests that a manager answers when it has the
- * requester's knowledge, or when the flag is set.
+ * Flags (protocol.md 3.10) and the bare release (decisions.md P12): requests that a manager
+ * answers when it has the requester's knowledge, or when the flag is set.
  */
 #ifndef DSM_CORE_FLAG_H
 #define DSM_CORE_FLAG_H
@@ -28,8 +28,8 @@ struct dsm_flag {
 };
 
 /*
- * Start @op (enum dsm_flag_op; SET after a release). @w is woken with 0, -EALREADY (SET), -EAGAIN (TEST), -EHOSTDOWN; an
- * acquire follows a WAIT. 0 queued, -EHOSTDOWN manager lost.
+ * Start @op (enum dsm_flag_op; SET after a release). @w is woken with 0, -EALREADY (SET),
+ * -EAGAIN (TEST), -EHOSTDOWN; an acquire follows a WAIT. 0 queued, -EHOSTDOWN manager lost.
  */
 int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, struct dsm_waiter *w,
 		   struct dsm_actions *acts);
@@ -38,16 +38,18 @@ bool dsm_flag_cancel(struct dsm_engine *e, struct dsm_space *s, u64 key, struct 
 		     struct dsm_actions *acts);
 
 /*
- * Bare release, second half: bring what we know to the region's sync manager. Return: 0 nothing to bring, done;
- * -EINPROGRESS @w is queued; -EHOSTDOWN.
+ * Bare release, second half: bring what we know to the region's sync manager. Return: 0 nothing
+ * to bring, done; -EINPROGRESS @w is queued; -EHOSTDOWN.
  */
-int dsm_sync_push(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w, struct dsm_actions *acts);
+int dsm_sync_push(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w,
+		  struct dsm_actions *acts);
 /* Bare acquire, first half: get what the sync manager knows. 0 done, -EINPROGRESS, -EHOSTDOWN. */
-int dsm_sync_pull(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w, struct dsm_actions *acts);
+int dsm_sync_pull(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *w,
+		  struct dsm_actions *acts);
 
 void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts);
-int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-			struct dsm_actions *acts);
+int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			struct dsm_reader *r, struct dsm_actions *acts);
 void dsm_flag_peer_lost(struct dsm_engine *e, struct dsm_flag *f, u16 node);
 
 #endif

@@ -3,11 +3,11 @@
 /*
  * Knowledge: the log of interval records, vector times, pulls, acquires.
  *
- * Records enter the log of their node only in order and without gaps, so a
- * number per node (known[]) describes the log. A message whose vector time is ahead of
- * the log is followed by a pull; what had to wait for it is a struct dsm_cont.
- * The log is trimmed below what every living node is known to have; over its cap it is trimmed
- * anyway and whoever falls behind invalidates everything (protocol.md 2.3). Never touches page bytes.
+ * Records enter the log of their node only in order and without gaps, so a number per node
+ * (known[]) describes the log. A message whose vector time is ahead of the log is followed by a
+ * pull; what had to wait for it is a struct dsm_cont. The log is trimmed below what every
+ * living node is known to have; over its cap it is trimmed anyway and whoever falls behind
+ * invalidates everything (protocol.md 2.3). Never touches page bytes.
  */
 #include "interval.h"
 #include "page.h"
@@ -51,7 +51,10 @@ static void put_record(struct dsm_msgbuf *m, const struct dsm_interval *rec)
 	}
 }
 
-/* First record of @node's log above @seq, or NULL. The wanted ones are near the tail: search from there. */
+/*
+ * First record of @node's log above @seq, or NULL. The
+ * wanted ones are near the tail: search from there.
+ */
 static struct dsm_interval *first_above(struct dsm_engine *e, u16 node, u64 seq)
 {
 	struct dsm_interval *found = NULL, *rec;
@@ -149,7 +152,8 @@ bool dsm_know_check(struct dsm_reader *r)
 static void drop_log(struct dsm_engine *e, u16 node, u64 upto)
 {
 	while (!list_empty(&e->log[node])) {
-		struct dsm_interval *rec = list_first_entry(&e->log[node], struct dsm_interval, link);
+		struct dsm_interval *rec =
+			list_first_entry(&e->log[node], struct dsm_interval, link);
 
 		if (rec->seq > upto)
 			break;
@@ -222,7 +226,8 @@ void dsm_log_append_own(struct dsm_engine *e, struct list_head *notes)
 	enforce_cap(e);
 }
 
-static void take_record(struct dsm_engine *e, const struct dsm_wire_interval *head, struct dsm_reader *r)
+static void take_record(struct dsm_engine *e, const struct dsm_wire_interval *head,
+			struct dsm_reader *r)
 {
 	u16 node = le16_to_cpu(head->node), count = le16_to_cpu(head->count), i;
 	u64 seq = le64_to_cpu(head->seq);
@@ -241,14 +246,18 @@ static void take_record(struct dsm_engine *e, const struct dsm_wire_interval *he
 		struct dsm_wire_notice n;
 
 		dsm_reader_take(r, &n, sizeof(n));
-		rec->notice[i] = (struct dsm_notice){ .region = le32_to_cpu(n.region), .idx = le32_to_cpu(n.idx),
+		rec->notice[i] = (struct dsm_notice){ .region = le32_to_cpu(n.region),
+						      .idx = le32_to_cpu(n.idx),
 						      .ver = le64_to_cpu(n.ver) };
 	}
 	e->stats.notices_received += count;
 	log_add(e, rec);
 }
 
-/* The sender trimmed what we lack: take its time as ours and invalidate everything at the next acquire. */
+/*
+ * The sender trimmed what we lack: take its time as ours
+ * and invalidate everything at the next acquire.
+ */
 static void adopt_time(struct dsm_engine *e, const u64 *times)
 {
 	u16 k;
@@ -338,7 +347,8 @@ bool dsm_know_ahead_of(const struct dsm_engine *e, u16 peer)
 
 static void send_pull(struct dsm_engine *e, u16 peer, struct dsm_actions *acts)
 {
-	struct dsm_msgbuf *m = dsm_msg_new(e, peer, DSM_CLASS_REQ, DSM_MSG_INTERVAL_PULL, 0, ++e->next_xid);
+	struct dsm_msgbuf *m =
+		dsm_msg_new(e, peer, DSM_CLASS_REQ, DSM_MSG_INTERVAL_PULL, 0, ++e->next_xid);
 
 	dsm_know_put_time(e, m, e->self);
 	dsm_act_send(acts, m);
@@ -386,8 +396,8 @@ void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind, struc
  * Context: engine lock held.
  * Return: 0 or -EPROTO.
  */
-int dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		     struct dsm_actions *acts)
+int dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_msgbuf *m;
 
@@ -420,8 +430,8 @@ static void ready_all(struct dsm_engine *e, struct list_head *conts, struct dsm_
  * Context: engine lock held.
  * Return: 0 or -EPROTO.
  */
-int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-			  struct dsm_actions *acts)
+int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			  struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_pull *pull = &e->pull[from];
 	int complete = dsm_know_take(e, from, from, hdr->flags, r);
@@ -536,8 +546,10 @@ int dsm_acq_next(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *mor
 			for (i = 0; i < rec->count; i++) {
 				const struct dsm_notice *note = &rec->notice[i];
 				struct dsm_space *s = dsm_space_find(e, note->region);
-				struct dsm_page *p = s && note->idx < s->pages ? dsm_env_page_find(s, note->idx) : NULL;
+				struct dsm_page *p = NULL;
 
+				if (s && note->idx < s->pages)
+					p = dsm_env_page_find(s, note->idx);
 				/* A page never touched here has no copy to lose. */
 				if (p && dsm_page_notice(e, p, note->ver))
 					out[n++] = p;

@@ -3,9 +3,10 @@
 /*
  * Locks, the part of every node: who holds, who waits here, who comes next.
  *
- * The token stays where it was last used. It leaves only after a release of all that this
- * node wrote is done, and takes along the knowledge that the next node lacks. A hand-over
- * within the node needs neither (lazy_local, protocol.md 1.3 rule 6). Never decides the order between nodes: the manager does.
+ * The token stays where it was last used. It leaves only after a release of all that this node
+ * wrote is done, and takes along the knowledge that the next node lacks. A hand-over within the
+ * node needs neither (lazy_local, protocol.md 1.3 rule 6). Never decides the order between
+ * nodes: the manager does.
  */
 #include "lock.h"
 #include "interval.h"
@@ -102,7 +103,8 @@ void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l)
 					  : l->state == DSM_LOCK_NONE;
 
 	/* After a loss both sides must remember which messages are void. */
-	if (!idle || l->epoch || l->flags || l->next != DSM_NO_NODE || !list_empty(&l->waiters) || !list_empty(&l->queued))
+	if (!idle || l->epoch || l->flags || l->next != DSM_NO_NODE || !list_empty(&l->waiters) ||
+	    !list_empty(&l->queued))
 		return;
 	hlist_del(&l->by_key);
 	list_del_init(&l->list);
@@ -124,8 +126,8 @@ void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l)
  *
  * Context: engine lock held. Adds the knowledge that the type carries.
  */
-void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struct dsm_lock *l, u16 node, u8 state,
-		   u32 status, struct dsm_actions *acts)
+void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struct dsm_lock *l,
+		   u16 node, u8 state, u32 status, struct dsm_actions *acts)
 {
 	struct dsm_wire_lock body = {
 		.key = cpu_to_le64(l->key),
@@ -153,13 +155,15 @@ static void ask(struct dsm_engine *e, struct dsm_lock *l, bool try, struct dsm_a
 	if (l->manager == e->self)
 		dsm_lockman_request(e, l, e->self, try, acts);
 	else if (dsm_engine_alive(e, l->manager))
-		dsm_lock_send(e, l->manager, DSM_CLASS_REQ, try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ, l, DSM_NO_NODE,
-			      0, 0, acts);
+		dsm_lock_send(e, l->manager, DSM_CLASS_REQ,
+			      try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ, l, DSM_NO_NODE, 0, 0,
+			      acts);
 	else
 		dsm_lock_refused(e, l, -EHOSTDOWN, acts);
 }
 
-static void wait_release(struct dsm_engine *e, struct dsm_lock *l, u8 kind, struct dsm_actions *acts)
+static void wait_release(struct dsm_engine *e, struct dsm_lock *l, u8 kind,
+			 struct dsm_actions *acts)
 {
 	l->target = dsm_rel_request(e, acts);
 	if (e->rel_done >= l->target) {
@@ -242,7 +246,8 @@ int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct 
 		dsm_lock_put(e, l);
 		return -EHOSTDOWN;
 	}
-	if (l->state == DSM_LOCK_HELD && same_owner(&l->owner, &w->owner) && l->owner.tid == w->owner.tid)
+	if (l->state == DSM_LOCK_HELD && same_owner(&l->owner, &w->owner) &&
+	    l->owner.tid == w->owner.tid)
 		return -EDEADLK;
 	if (w->try_only && l->state != DSM_LOCK_NONE)
 		return -EBUSY;
@@ -257,7 +262,8 @@ int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct 
 	return -EINPROGRESS;
 }
 
-static struct dsm_lock *held_by(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o)
+static struct dsm_lock *held_by(struct dsm_engine *e, struct dsm_space *s, u64 key,
+				const struct dsm_lock_owner *o)
 {
 	struct dsm_lock *l = dsm_lock_find(e, s->id, key);
 
@@ -275,8 +281,8 @@ static struct dsm_lock *held_by(struct dsm_engine *e, struct dsm_space *s, u64 k
  * Context: engine lock held.
  * Return: 0, -EPERM if the caller's process does not hold it.
  */
-int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o,
-		     struct dsm_actions *acts)
+int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key,
+		     const struct dsm_lock_owner *o, struct dsm_actions *acts)
 {
 	struct dsm_lock *l = held_by(e, s, key, o);
 
@@ -296,7 +302,8 @@ int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key, const s
  * Context: engine lock held.
  * Return: 0, -EPERM not held by the caller, -EINVAL the last holder did not die.
  */
-int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o)
+int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key,
+			const struct dsm_lock_owner *o)
 {
 	struct dsm_lock *l = held_by(e, s, key, o);
 
@@ -338,7 +345,8 @@ bool dsm_lock_cancel(struct dsm_engine *e, struct dsm_waiter *w)
  * Context: engine lock held.
  * Return: true if a lock was found and handed on; call again for the next.
  */
-bool dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid, struct dsm_actions *acts)
+bool dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
+			 struct dsm_actions *acts)
 {
 	struct dsm_lock *l;
 
@@ -379,7 +387,8 @@ void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct ds
  */
 bool dsm_lock_has_token(const struct dsm_lock *l)
 {
-	return l->state != DSM_LOCK_NONE && (l->state != DSM_LOCK_WAITING || !list_empty(&l->cont.link));
+	return l->state != DSM_LOCK_NONE &&
+	       (l->state != DSM_LOCK_WAITING || !list_empty(&l->cont.link));
 }
 
 /**
@@ -439,7 +448,8 @@ void dsm_lock_granted(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actio
 	settle(e, l, acts);
 }
 
-static void fail_waiters(struct dsm_engine *e, struct dsm_lock *l, int err, bool try_only, struct dsm_actions *acts)
+static void fail_waiters(struct dsm_engine *e, struct dsm_lock *l, int err, bool try_only,
+			 struct dsm_actions *acts)
 {
 	struct dsm_waiter *w, *tmp;
 
@@ -489,7 +499,8 @@ void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_acti
 		return;
 	}
 	l->next = DSM_NO_NODE;
-	dsm_lock_send(e, next, DSM_CLASS_RSP, DSM_MSG_LOCK_GRANT, l, DSM_NO_NODE, l->flags & DSM_LOCKF_DEAD, 0, acts);
+	dsm_lock_send(e, next, DSM_CLASS_RSP, DSM_MSG_LOCK_GRANT, l, DSM_NO_NODE,
+		      l->flags & DSM_LOCKF_DEAD, 0, acts);
 	l->flags &= ~DSM_LOCKF_DEAD;
 	set_state(e, l, DSM_LOCK_NONE);
 	if (!list_empty(&l->waiters))
@@ -508,13 +519,14 @@ void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_acti
  */
 void dsm_lock_return_ready(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
 {
-	if (l->next != DSM_NO_NODE || !list_empty(&l->waiters) || !dsm_engine_alive(e, l->manager)) {
+	if (l->next != DSM_NO_NODE || !list_empty(&l->waiters) ||
+	    !dsm_engine_alive(e, l->manager)) {
 		settle(e, l, acts);
 		return;
 	}
 	l->flags |= DSM_LOCKF_SENT;
-	dsm_lock_send(e, l->manager, DSM_CLASS_REQ, DSM_MSG_LOCK_RETURN, l, DSM_NO_NODE, l->flags & DSM_LOCKF_DEAD, 0,
-		      acts);
+	dsm_lock_send(e, l->manager, DSM_CLASS_REQ, DSM_MSG_LOCK_RETURN, l, DSM_NO_NODE,
+		      l->flags & DSM_LOCKF_DEAD, 0, acts);
 }
 
 /**
@@ -526,7 +538,8 @@ void dsm_lock_return_ready(struct dsm_engine *e, struct dsm_lock *l, struct dsm_
  *
  * Context: engine lock held; @l may be gone afterwards.
  */
-void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken, struct dsm_actions *acts)
+void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken,
+			   struct dsm_actions *acts)
 {
 	l->flags &= ~DSM_LOCKF_SENT;
 	if (!taken) {
@@ -569,7 +582,8 @@ bool dsm_lock_try_here(struct dsm_engine *e, struct dsm_lock *l, u16 node, struc
  *
  * Context: engine lock held; @l may be gone afterwards.
  */
-void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
+			struct dsm_actions *acts)
 {
 	if (l->next == node)
 		l->next = DSM_NO_NODE;

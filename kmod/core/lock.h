@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Locks: distributed queue, token cached at its last holder (protocol.md 3.8, sync=msg). lock.c is the
- * local part of every node, lock_manager.c the part of a key's manager.
+ * Locks: distributed queue, token cached at its last holder (protocol.md 3.8, sync=msg). lock.c
+ * is the local part of every node, lock_manager.c the part of a key's manager.
  */
 #ifndef DSM_CORE_LOCK_H
 #define DSM_CORE_LOCK_H
@@ -27,7 +27,8 @@ enum dsm_lock_state {
 	DSM_LOCK_RETURNING,
 };
 
-#define DSM_LOCKF_DEAD 0x01u	/* the last holder ended while holding it (travels with the token) */
+/* the last holder ended while holding it (travels with the token) */
+#define DSM_LOCKF_DEAD 0x01u
 #define DSM_LOCKF_TRYING 0x02u	/* WAITING for the answer to a try */
 #define DSM_LOCKF_LOST 0x04u	/* manager: the token was on a lost node */
 #define DSM_LOCKF_TRY_OUT 0x08u	/* manager: a try is at the tail, requests queue up */
@@ -92,19 +93,24 @@ struct dsm_lock {
 
 /* ---- for the shell ---- */
 /*
- * Take or queue. Return: 0 taken, -EOWNERDEAD taken from a dead holder, -EINPROGRESS w is queued, -EBUSY (try),
- * -EDEADLK, -EHOSTDOWN.
+ * Take or queue. Return: 0 taken, -EOWNERDEAD taken from a dead holder, -EINPROGRESS w is
+ * queued, -EBUSY (try), -EDEADLK, -EHOSTDOWN.
  */
 int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct dsm_waiter *w,
 		     struct dsm_actions *acts);
 /* 0, -EPERM: not held by this process (through this file). */
-int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o,
-		     struct dsm_actions *acts);
-int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o);
+int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key,
+		     const struct dsm_lock_owner *o, struct dsm_actions *acts);
+int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key,
+			const struct dsm_lock_owner *o);
 /* Give up waiting. False: too late, the wake is on its way and w->status tells. */
 bool dsm_lock_cancel(struct dsm_engine *e, struct dsm_waiter *w);
-/* A process (tgid) or file (tgid 0) is gone: release one lock it held as OWNERDEAD. True: call again. */
-bool dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid, struct dsm_actions *acts);
+/*
+ * A process (tgid) or file (tgid 0) is gone: release one
+ * lock it held as OWNERDEAD. True: call again.
+ */
+bool dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
+			 struct dsm_actions *acts);
 
 /* ---- between the units ---- */
 struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key);
@@ -124,20 +130,25 @@ void dsm_lock_granted(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actio
 void dsm_lock_refused(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts);
 void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts);
 void dsm_lock_return_ready(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts);
-void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken, struct dsm_actions *acts);
+void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken,
+			   struct dsm_actions *acts);
 /* Try on behalf of @node at the node that is last in the queue: true if the token will go there. */
-bool dsm_lock_try_here(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts);
-void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struct dsm_lock *l, u16 node, u8 state,
-		   u32 status, struct dsm_actions *acts);
+bool dsm_lock_try_here(struct dsm_engine *e, struct dsm_lock *l, u16 node,
+		       struct dsm_actions *acts);
+void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struct dsm_lock *l,
+		   u16 node, u8 state, u32 status, struct dsm_actions *acts);
 
 /* lock_manager.c */
-void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try, struct dsm_actions *acts);
+void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try,
+			 struct dsm_actions *acts);
 /* The token is back at the manager, with nobody in the queue. */
 void dsm_lockman_found(struct dsm_engine *e, struct dsm_lock *l);
-void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts);
+void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
+			   struct dsm_actions *acts);
 
-int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
+int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			struct dsm_reader *r, struct dsm_actions *acts);
+void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			struct dsm_actions *acts);
-void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts);
 
 #endif

@@ -3,23 +3,28 @@
 /*
  * Locks, the part of a key's manager: the order of the queue between nodes.
  *
- * The manager knows who asked in which order, not how far the token has come.
- * It tells the last in the queue who comes next; the token then travels directly.
- * When a node of the queue is lost, it asks the others who has the token, and builds the queue anew; it never makes a
+ * The manager knows who asked in which order, not how far the token has come. It tells the last
+ * in the queue who comes next; the token then travels directly. When a node of the queue is
+ * lost, it asks the others who has the token, and builds the queue anew; it never makes a
  * second token. Messages of both parts are dispatched here.
  */
 #include "lock.h"
 #include "interval.h"
 
-static void refuse(struct dsm_engine *e, struct dsm_lock *l, u16 node, int err, struct dsm_actions *acts)
+static void refuse(struct dsm_engine *e, struct dsm_lock *l, u16 node, int err,
+		   struct dsm_actions *acts)
 {
 	if (node != e->self)
-		dsm_lock_send(e, node, DSM_CLASS_RSP, DSM_MSG_LOCK_REFUSED, l, DSM_NO_NODE, 0, -err, acts);
+		dsm_lock_send(e, node, DSM_CLASS_RSP, DSM_MSG_LOCK_REFUSED, l, DSM_NO_NODE, 0, -err,
+			      acts);
 	else if (l->state == DSM_LOCK_WAITING)
 		dsm_lock_refused(e, l, err, acts);
 }
 
-/* A node that asks again has had the token and passed it on: it and all before it have been served. */
+/*
+ * A node that asks again has had the token and passed it
+ * on: it and all before it have been served.
+ */
 static void order_add(struct dsm_lock *l, u16 node)
 {
 	u8 i, from = 0, n = 0;
@@ -45,12 +50,14 @@ static void enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct d
 		dsm_lock_send(e, prev, DSM_CLASS_FWD, DSM_MSG_LOCK_PASS, l, node, 0, 0, acts);
 }
 
-static void try_enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+static void try_enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node,
+			struct dsm_actions *acts)
 {
 	if (l->tail != e->self) {
 		l->flags |= DSM_LOCKF_TRY_OUT;
 		l->trying = node;
-		dsm_lock_send(e, l->tail, DSM_CLASS_FWD, DSM_MSG_LOCK_TRY_PASS, l, node, 0, 0, acts);
+		dsm_lock_send(e, l->tail, DSM_CLASS_FWD, DSM_MSG_LOCK_TRY_PASS, l, node, 0, 0,
+			      acts);
 	} else if (node != e->self && dsm_lock_try_here(e, l, node, acts)) {
 		order_add(l, node);
 	} else {
@@ -68,7 +75,8 @@ static void try_enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, stru
  *
  * Context: engine lock held; @l may be gone afterwards if @node is this one.
  */
-void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try, struct dsm_actions *acts)
+void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try,
+			 struct dsm_actions *acts)
 {
 	struct dsm_request *q;
 
@@ -80,7 +88,10 @@ void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, boo
 		refuse(e, l, node, -EHOSTDOWN, acts);
 	} else if (l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) {
 		q = dsm_pool_take(e, DSM_POOL_REQUEST);
-		*q = (struct dsm_request){ .type = try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ, .node = node };
+		*q = (struct dsm_request){
+			.type = try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ,
+			.node = node,
+		};
 		list_add_tail(&q->cont.link, &l->queued);
 	} else if (try) {
 		try_enqueue(e, l, node, acts);
@@ -152,7 +163,8 @@ static void rebuild(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions
 	serve_queued(e, l, acts);
 }
 
-static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, struct dsm_actions *acts)
+static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost,
+			struct dsm_actions *acts)
 {
 	u64 nodes = 0;
 	u16 node;
@@ -174,7 +186,8 @@ static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, stru
 	drop_queued(e, l, nodes);
 	for (node = 0; node < e->n_nodes; node++)
 		if (nodes & 1ull << node)
-			dsm_lock_send(e, node, DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0, 0, acts);
+			dsm_lock_send(e, node, DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0, 0,
+				      acts);
 	if (!l->probe)
 		rebuild(e, l, acts);
 }
@@ -188,7 +201,8 @@ static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, stru
  *
  * Context: engine lock held.
  */
-void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
+			   struct dsm_actions *acts)
 {
 	bool concerned;
 	u8 i;
@@ -209,9 +223,11 @@ static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 s
 			struct dsm_actions *acts)
 {
 	bool taken = (l->tail == from || l->flags & DSM_LOCKF_LOST) &&
-		     !(l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) && l->state == DSM_LOCK_NONE;
+		     !(l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) &&
+		     l->state == DSM_LOCK_NONE;
 
-	dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_RETURN_ACK, l, DSM_NO_NODE, taken, 0, acts);
+	dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_RETURN_ACK, l, DSM_NO_NODE, taken, 0,
+		      acts);
 	if (!taken) {
 		/* It may have come to that node after its answer. */
 		if (l->flags & DSM_LOCKF_PROBING)
@@ -227,8 +243,9 @@ static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 s
 		dsm_pull(e, from, &l->cont, DSM_CONT_GRANTED, acts);
 }
 
-static int on_manager_message(struct dsm_engine *e, u16 from, u8 type, const struct dsm_wire_lock *body,
-			      struct dsm_lock *l, int complete, struct dsm_actions *acts)
+static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
+			      const struct dsm_wire_lock *body, struct dsm_lock *l, int complete,
+			      struct dsm_actions *acts)
 {
 	u64 epoch = le64_to_cpu(body->serial);
 
@@ -253,7 +270,8 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type, const str
 		serve_queued(e, l, acts);
 		return 0;
 	default:	/* DSM_MSG_LOCK_STATE */
-		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) || epoch != l->epoch)
+		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) ||
+		    epoch != l->epoch)
 			return 0;
 		l->probe &= ~(1ull << from);
 		if (body->state != DSM_LOCK_NONE)
@@ -264,8 +282,8 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type, const str
 	}
 }
 
-static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock *body, struct dsm_lock *l,
-		     int complete, struct dsm_actions *acts)
+static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock *body,
+		     struct dsm_lock *l, int complete, struct dsm_actions *acts)
 {
 	l->flags |= body->state & DSM_LOCKF_DEAD;
 	if (l->state != DSM_LOCK_WAITING)
@@ -281,19 +299,26 @@ static void on_refused(struct dsm_engine *e, struct dsm_lock *l, int err, struct
 	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
 		dsm_lock_refused(e, l, err, acts);
 	else if (err == -EHOSTDOWN && dsm_lock_has_token(l) && l->next == DSM_NO_NODE)
-		/* A probe missed the token on its way to us: the manager gets it next, so that all know where it is. */
+		/*
+		 * A probe missed the token on its way to us: the
+		 * manager gets it next, so that all know where it is.
+		 */
 		dsm_lock_pass(e, l, l->manager, acts);
 }
 
-static int on_node_message(struct dsm_engine *e, u16 from, u8 type, const struct dsm_wire_lock *body,
-			   struct dsm_lock *l, int complete, struct dsm_actions *acts)
+static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
+			   const struct dsm_wire_lock *body, struct dsm_lock *l, int complete,
+			   struct dsm_actions *acts)
 {
 	u16 node = le16_to_cpu(body->node);
 	u32 epoch = le64_to_cpu(body->serial);
 
 	switch (type) {
 	case DSM_MSG_LOCK_PASS:
-		/* Void if older than a probe that we answered, or if the token has left us since. */
+		/*
+		 * Void if older than a probe that we answered,
+		 * or if the token has left us since.
+		 */
 		if (epoch < l->epoch || l->state == DSM_LOCK_NONE)
 			return 0;
 		l->epoch = epoch;
@@ -336,8 +361,8 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type, const struct
  * Context: engine lock held.
  * Return: 0, -EPROTO if the peer broke a rule.
  */
-int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-			struct dsm_actions *acts)
+int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	struct dsm_wire_lock body;
@@ -353,7 +378,8 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	to_manager = hdr->type == DSM_MSG_LOCK_REQ || hdr->type == DSM_MSG_LOCK_TRY ||
 		     hdr->type == DSM_MSG_LOCK_RETURN || hdr->type == DSM_MSG_LOCK_TRY_DONE ||
 		     hdr->type == DSM_MSG_LOCK_STATE;
-	if (to_manager != (dsm_manager(s, DSM_MSG_LOCK_REQ, key) == e->self) && hdr->type != DSM_MSG_LOCK_GRANT)
+	if (to_manager != (dsm_manager(s, DSM_MSG_LOCK_REQ, key) == e->self) &&
+	    hdr->type != DSM_MSG_LOCK_GRANT)
 		return -EPROTO;
 	if (hdr->type == DSM_MSG_LOCK_PASS || hdr->type == DSM_MSG_LOCK_TRY_PASS) {
 		u16 node = le16_to_cpu(body.node);

@@ -17,7 +17,8 @@ static void set_state(struct dsm_page *p, enum dsm_page_state state)
 {
 	p->state = state;
 	/* I9: a twin exists exactly in these states. */
-	dsm_assert(!!p->twin == (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));
+	dsm_assert(!!p->twin ==
+		   (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));
 }
 
 static u16 manager_of(const struct dsm_space *s, u32 idx)
@@ -97,7 +98,10 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p)
 		dsm_dirty_add(e, p);
 		set_state(p, DSM_PAGE_HOMEW);
 	}
-	/* New writers wait for a flush: a value stored now could leak half an interval (mm.md 3). */
+	/*
+	 * New writers wait for a flush: a value stored now
+	 * could leak half an interval (mm.md 3).
+	 */
 	if (p->flags & DSM_PF_FLUSH)
 		return DSM_PAGE_NONE;
 	return DSM_PAGE_WRITABLE;
@@ -174,7 +178,8 @@ bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p)
 		return dsm_engine_alive(e, p->home);
 	case DSM_PAGE_INV:
 	case DSM_PAGE_WRS:
-		return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO) && dsm_engine_alive(e, p->home);
+		return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO) &&
+		       dsm_engine_alive(e, p->home);
 	default:
 		return p->flags & DSM_PF_FLUSH;
 	}
@@ -215,7 +220,8 @@ bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver)
  * @e: engine
  * @p: page
  *
- * Does not raise @need (that would refetch for ever); a reply under way is thrown away once instead (decisions.md P7).
+ * Does not raise @need (that would refetch for ever); a reply under way is thrown away once
+ * instead (decisions.md P7).
  *
  * Context: engine lock held, inside an acquire.
  * Return: true if the page lost a right and must be unmapped.
@@ -231,8 +237,8 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
 
 /* ---- home side ---- */
 
-static void reply_page(struct dsm_engine *e, struct dsm_page *p, u16 to, u32 xid, u8 status, u16 home,
-		       struct dsm_actions *acts)
+static void reply_page(struct dsm_engine *e, struct dsm_page *p, u16 to, u32 xid, u8 status,
+		       u16 home, struct dsm_actions *acts)
 {
 	struct dsm_wire_page body = {
 		.idx = cpu_to_le32(p->idx),
@@ -264,7 +270,8 @@ static bool is_deferred(struct dsm_engine *e, const struct dsm_page *p, u16 from
 	return false;
 }
 
-static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 xid, struct dsm_actions *acts)
+static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 xid,
+			struct dsm_actions *acts)
 {
 	struct dsm_request *q;
 
@@ -284,12 +291,20 @@ static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 
 		reply_page(e, p, from, xid, DSM_PAGE_STATUS_HOME, from, acts);
 		return;
 	case DSM_PAGE_FET:
-		/* Perhaps our own claim is under way, and the manager knows already (decisions.md P14a). */
-		if (p->space->policy.home == DSM_HOME_FIRST_TOUCH && manager_of(p->space, p->idx) != e->self &&
-		    !is_deferred(e, p, from)) {
+		/*
+		 * Perhaps our own claim is under way, and the
+		 * manager knows already (decisions.md P14a).
+		 */
+		if (p->space->policy.home == DSM_HOME_FIRST_TOUCH &&
+		    manager_of(p->space, p->idx) != e->self && !is_deferred(e, p, from)) {
 			q = dsm_pool_take(e, DSM_POOL_REQUEST);
-			*q = (struct dsm_request){ .type = DSM_MSG_FETCH, .node = from, .region = p->space->id,
-						   .xid = xid, .value = p->idx };
+			*q = (struct dsm_request){
+				.type = DSM_MSG_FETCH,
+				.node = from,
+				.region = p->space->id,
+				.xid = xid,
+				.value = p->idx,
+			};
 			list_add_tail(&q->cont.link, &e->deferred);
 			p->flags |= DSM_PF_DEFERRED;
 			return;
@@ -335,8 +350,8 @@ static struct dsm_page *find_page(struct dsm_engine *e, u32 region, u32 idx)
  * Context: engine lock held.
  * Return: 0, -EPROTO if there is no such page.
  */
-int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		      struct dsm_actions *acts)
+int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		      struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_wire_fetch body;
 	struct dsm_page *p;
@@ -363,8 +378,8 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
  * Context: engine lock held.
  * Return: 0, -EPROTO if a page is not homed here (nothing was applied).
  */
-int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		     struct dsm_actions *acts)
+int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts)
 {
 	u32 region = le32_to_cpu(hdr->region);
 	struct dsm_reader scan;
@@ -404,7 +419,8 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 
 /* ---- requester side ---- */
 
-static void install(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 *data, struct dsm_actions *acts)
+static void install(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 *data,
+		    struct dsm_actions *acts)
 {
 	u8 *frame = dsm_env_bytes(p->frame);
 
@@ -417,7 +433,8 @@ static void install(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 
 		set_state(p, DSM_PAGE_RD);
 	} else {
 		if (data)
-			e->stats.race_conflicts += dsm_diff_merge(frame, dsm_env_bytes(p->twin), data, DSM_PAGE_BYTES);
+			e->stats.race_conflicts +=
+				dsm_diff_merge(frame, dsm_env_bytes(p->twin), data, DSM_PAGE_BYTES);
 		e->stats.merges++;
 		set_state(p, DSM_PAGE_WR);
 		dsm_rel_replay(e, p, acts);
@@ -452,8 +469,8 @@ static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct d
  * Context: engine lock held.
  * Return: 0 (also for a reply that nobody waits for any more), -EPROTO.
  */
-int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		      struct dsm_actions *acts)
+int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		      struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_wire_page body;
 	struct dsm_page *p;
@@ -516,8 +533,8 @@ int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
  * Context: engine lock held.
  * Return: 0, -EPROTO if it acknowledges what was not sent to @from.
  */
-int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-			 struct dsm_actions *acts)
+int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			 struct dsm_reader *r, struct dsm_actions *acts)
 {
 	while (dsm_reader_left(r)) {
 		struct dsm_wire_ack ack;
@@ -527,9 +544,13 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 		dsm_reader_take(r, &ack, sizeof(ack));
 		p = find_page(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx));
 		ver = le64_to_cpu(ack.ver);
-		if (!p || p->home != from || !(p->flags & DSM_PF_UNACKED) || le64_to_cpu(ack.prev) + 1 != ver)
+		if (!p || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
+		    le64_to_cpu(ack.prev) + 1 != ver)
 			return -EPROTO;
-		/* Others' diffs in between are missing from our copy: then the label stays (L37, mutant M3). */
+		/*
+		 * Others' diffs in between are missing from our
+		 * copy: then the label stays (L37, mutant M3).
+		 */
 		if (le64_to_cpu(ack.prev) == p->ver)
 			p->ver = ver;
 		p->flags &= ~DSM_PF_UNACKED;
@@ -552,7 +573,8 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
  *
  * Context: engine lock held; once per page after dsm_engine_peer_lost().
  */
-void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node, struct dsm_actions *acts)
+void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
+			struct dsm_actions *acts)
 {
 	if (p->home != node)
 		return;

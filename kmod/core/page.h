@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * One page at this node: faults, fetches, notices, diffs at the home. Tables in protocol.md 3.2 to 3.4. Never walks
- * page tables; the shell does.
+ * One page at this node: faults, fetches, notices, diffs at the home. Tables in protocol.md 3.2
+ * to 3.4. Never walks page tables; the shell does.
  */
 #ifndef DSM_CORE_PAGE_H
 #define DSM_CORE_PAGE_H
@@ -15,8 +15,9 @@ enum dsm_page_right { DSM_PAGE_NONE, DSM_PAGE_READABLE, DSM_PAGE_WRITABLE };
 void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p, u32 idx);
 
 /*
- * A thread wants to read or write. The frame exists. Return: the right that is there now (>= wanted), DSM_PAGE_NONE: a
- * reply or flush is under way, wait for the page's bucket and ask again; -EHOSTDOWN: the home is lost.
+ * A thread wants to read or write. The frame exists. Return: the right that is there now (>=
+ * wanted), DSM_PAGE_NONE: a reply or flush is under way, wait for the page's bucket and ask
+ * again; -EHOSTDOWN: the home is lost.
  */
 int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct dsm_actions *acts);
 enum dsm_page_right dsm_page_right(const struct dsm_page *p);
@@ -34,15 +35,16 @@ bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver);
 bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p);
 
 /* Message steps (called by the dispatcher). */
-int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		      struct dsm_actions *acts);
-int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		      struct dsm_actions *acts);
-int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-		     struct dsm_actions *acts);
-int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr, struct dsm_reader *r,
-			 struct dsm_actions *acts);
+int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		      struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		      struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			 struct dsm_reader *r, struct dsm_actions *acts);
 
-void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node, struct dsm_actions *acts);
+void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
+			struct dsm_actions *acts);
 
 #endif

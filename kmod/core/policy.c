@@ -54,11 +54,15 @@ static int parse_u32(const struct word *w, u32 *out)
 static int set_preset(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
 {
 	if (word_is(v, "hlrc")) {
-		*p = (struct dsm_policy){ .consistency = DSM_CONSISTENCY_HLRC, .home = DSM_HOME_BLOCK };
+		*p = (struct dsm_policy){
+			.consistency = DSM_CONSISTENCY_HLRC,
+			.home = DSM_HOME_BLOCK,
+		};
 		return 0;
 	}
 	if (word_in(v, presets_later, ARRAY_SIZE(presets_later))) {
-		snprintf(why, why_bytes, "preset=%.*s is not in this version; use preset=hlrc", (int)v->len, v->at);
+		snprintf(why, why_bytes, "preset=%.*s is not in this version; use preset=hlrc",
+			 (int)v->len, v->at);
 		return -EOPNOTSUPP;
 	}
 	snprintf(why, why_bytes, "unknown preset '%.*s'; use preset=hlrc", (int)v->len, v->at);
@@ -69,6 +73,12 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 {
 	struct word n = { .at = v->at + 6, .len = v->len - 6 };
 
+	if (v->len >= 7 && !memcmp(v->at, "migrate", 7)) {
+		snprintf(why, why_bytes,
+			 "home=%.*s is not in this version; use block, block:PAGES, rr or first-touch",
+			 (int)v->len, v->at);
+		return -EOPNOTSUPP;
+	}
 	p->block_pages = 0;
 	if (word_is(v, "block")) {
 		p->home = DSM_HOME_BLOCK;
@@ -78,12 +88,9 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 		p->home = DSM_HOME_RR;
 	} else if (word_is(v, "first-touch")) {
 		p->home = DSM_HOME_FIRST_TOUCH;
-	} else if (v->len >= 7 && !memcmp(v->at, "migrate", 7)) {
-		snprintf(why, why_bytes, "home=%.*s is not in this version; use block, block:PAGES, rr or first-touch",
-			 (int)v->len, v->at);
-		return -EOPNOTSUPP;
 	} else {
-		snprintf(why, why_bytes, "home=%.*s: use block, block:PAGES, rr or first-touch", (int)v->len, v->at);
+		snprintf(why, why_bytes, "home=%.*s: use block, block:PAGES, rr or first-touch",
+			 (int)v->len, v->at);
 		return -EINVAL;
 	}
 	return 0;
@@ -96,14 +103,16 @@ static int set_consistency(struct dsm_policy *p, const struct word *v, char *why
 		return 0;
 	}
 	if (word_is(v, "sc") || word_is(v, "cashmere")) {
-		snprintf(why, why_bytes, "consistency=%.*s is not in this version; use hlrc", (int)v->len, v->at);
+		snprintf(why, why_bytes, "consistency=%.*s is not in this version; use hlrc",
+			 (int)v->len, v->at);
 		return -EOPNOTSUPP;
 	}
 	snprintf(why, why_bytes, "unknown consistency '%.*s'; use hlrc", (int)v->len, v->at);
 	return -EINVAL;
 }
 
-static int set_one(struct dsm_policy *p, const struct word *key, const struct word *val, char *why, u32 why_bytes)
+static int set_one(struct dsm_policy *p, const struct word *key, const struct word *val, char *why,
+		   u32 why_bytes)
 {
 	if (word_is(key, "preset"))
 		return set_preset(p, val, why, why_bytes);
@@ -112,10 +121,12 @@ static int set_one(struct dsm_policy *p, const struct word *key, const struct wo
 	if (word_is(key, "consistency"))
 		return set_consistency(p, val, why, why_bytes);
 	if (word_in(key, keys_later, ARRAY_SIZE(keys_later))) {
-		snprintf(why, why_bytes, "setting '%.*s' is not in this version", (int)key->len, key->at);
+		snprintf(why, why_bytes, "setting '%.*s' is not in this version", (int)key->len,
+			 key->at);
 		return -EOPNOTSUPP;
 	}
-	snprintf(why, why_bytes, "unknown setting '%.*s'; known: preset, home, consistency", (int)key->len, key->at);
+	snprintf(why, why_bytes, "unknown setting '%.*s'; known: preset, home, consistency",
+		 (int)key->len, key->at);
 	return -EINVAL;
 }
 

@@ -25,13 +25,16 @@ struct dsm_policy {
 };
 
 /*
- * Parse @text ("" = all defaults). On refusal -EINVAL (unknown word) or -EOPNOTSUPP (known, not in this
- * version) and one line in @why.
+ * Parse @text ("" = all defaults). On refusal -EINVAL (unknown word) or -EOPNOTSUPP (known, not
+ * in this version) and one line in @why.
  */
 int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 why_bytes);
 /* The settings as text that parses back to the same. */
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes);
-/* Home, or for first touch the manager, of page @idx of @pages among @n members: an index below @n. */
+/*
+ * Home, or for first touch the manager, of page @idx of
+ * @pages among @n members: an index below @n.
+ */
 u16 dsm_policy_home(const struct dsm_policy *p, u64 pages, u16 n, u32 idx);
 
 #endif

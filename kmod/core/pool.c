@@ -51,7 +51,8 @@ void dsm_pool_give(struct dsm_engine *e, enum dsm_pool_kind kind, void *obj)
  * @e:    engine
  * @kind: pool
  *
- * Context: engine lock held. I30: the shell filled the pools before the step, so this never fails within its limits.
+ * Context: engine lock held. I30: the shell filled the pools before the step, so this never
+ * fails within its limits.
  * Return: object, contents undefined; NULL if the pool is empty.
  */
 void *dsm_pool_take(struct dsm_engine *e, enum dsm_pool_kind kind)

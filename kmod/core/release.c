@@ -3,12 +3,11 @@
 /*
  * Release transactions.
  *
- * A release takes the node's whole dirty list, has every page write-protected
- * and diffed, and waits until each diff is applied at its home and
- * acknowledged. Only then is its interval closed, and only in order of the release numbers
- * (L10): a thread is released when all releases opened before or by it
- * are done. Never walks page tables and makes no diff: the shell does, between
- * dsm_rel_take(), dsm_rel_downgraded() and dsm_rel_diffed().
+ * A release takes the node's whole dirty list, has every page write-protected and diffed, and
+ * waits until each diff is applied at its home and acknowledged. Only then is its interval
+ * closed, and only in order of the release numbers (L10): a thread is released when all
+ * releases opened before or by it are done. Never walks page tables and makes no diff: the
+ * shell does, between dsm_rel_take(), dsm_rel_downgraded() and dsm_rel_diffed().
  */
 #include "release.h"
 #include "interval.h"
@@ -47,7 +46,10 @@ static void push_todo(struct dsm_engine *e, struct dsm_page *p, struct dsm_actio
 	acts->flush = true;
 }
 
-/* At most one unacknowledged diff per page, and no flush between a merge's fetch and its reply (I8). */
+/*
+ * At most one unacknowledged diff per page, and no flush
+ * between a merge's fetch and its reply (I8).
+ */
 static bool can_flush(const struct dsm_page *p)
 {
 	return !(p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH)) && p->state != DSM_PAGE_WRF;
@@ -178,7 +180,8 @@ static void wake_writers(const struct dsm_page *p, struct dsm_actions *acts)
  * Context: engine lock held.
  * Return: true if a diff is to be made.
  */
-bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, bool *keep, struct dsm_actions *acts)
+bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, bool *keep,
+			struct dsm_actions *acts)
 {
 	*keep = false;
 	if (p->state == DSM_PAGE_HOMEW) {
@@ -194,7 +197,10 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 	dsm_assert(p->twin);
 	if (!dsm_engine_alive(e, p->home)) {
 		p->flags &= ~DSM_PF_FLUSH;
-		/* It may be mapped read-only: it stays a readable copy, and goes with the others at the next acquire. */
+		/*
+		 * It may be mapped read-only: it stays a readable
+		 * copy, and goes with the others at the next acquire.
+		 */
 		drop_twin(e, p);
 		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
 		wake_writers(p, acts);
@@ -218,7 +224,8 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
  * Context: engine lock held. The shell sends the diff after this step only.
  * Return: true: send the diff (if @changed); false: the home was lost meanwhile.
  */
-bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed, struct dsm_actions *acts)
+bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed,
+		    struct dsm_actions *acts)
 {
 	bool alive = dsm_engine_alive(e, p->home);
 
@@ -263,7 +270,8 @@ static void add_note(struct dsm_engine *e, struct dsm_rel *rel, const struct dsm
 		rec->seq = 0;
 		list_add_tail(&rec->link, &rel->notes);
 	}
-	rec->notice[rec->count++] = (struct dsm_notice){ .region = p->space->id, .idx = p->idx, .ver = ver };
+	rec->notice[rec->count++] =
+		(struct dsm_notice){ .region = p->space->id, .idx = p->idx, .ver = ver };
 }
 
 static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct dsm_actions *acts)
@@ -277,7 +285,10 @@ static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct
 			told = true;
 		}
 		if (w->target <= e->rel_done) {
-			/* An earlier release failed before this one waited, and had nobody to tell. */
+			/*
+			 * An earlier release failed before this
+			 * one waited, and had nobody to tell.
+			 */
 			if (!w->status) {
 				w->status = e->rel_err;
 				e->rel_err = 0;
@@ -322,7 +333,8 @@ static void advance(struct dsm_engine *e, struct dsm_actions *acts)
  *
  * Context: engine lock held.
  */
-void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int err, struct dsm_actions *acts)
+void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int err,
+		       struct dsm_actions *acts)
 {
 	struct dsm_rel *rel = &e->rel[p->rel_cur];
 

@@ -10,27 +10,46 @@
 
 #include "engine.h"
 
-/* Put @p on the dirty list (once). Inside the page's step, before the right is given (decisions.md P8). */
+/*
+ * Put @p on the dirty list (once). Inside the page's step,
+ * before the right is given (decisions.md P8).
+ */
 void dsm_dirty_add(struct dsm_engine *e, struct dsm_page *p);
 
-/* Open a release of all that is dirty. Return: number that rel_done must reach before the caller is released. */
+/*
+ * Open a release of all that is dirty. Return: number that
+ * rel_done must reach before the caller is released.
+ */
 u64 dsm_rel_request(struct dsm_engine *e, struct dsm_actions *acts);
 
 /* Wait for @target: true if done already (*status filled), else @w is queued. */
 bool dsm_rel_wait(struct dsm_engine *e, u64 target, struct dsm_waiter *w, int *status);
 
-/* Next page to flush, or NULL. From here until dsm_rel_diffed() (or a false from dsm_rel_downgraded()) writers wait. */
+/*
+ * Next page to flush, or NULL. From here until dsm_rel_diffed()
+ * (or a false from dsm_rel_downgraded()) writers wait.
+ */
 struct dsm_page *dsm_rel_take(struct dsm_engine *e);
 /*
- * The page is write-protected on all CPUs. @pinned: somebody may still write the frame by
- * DMA. True: make the diff now (@keep: refresh the twin), then call dsm_rel_diffed(). False: nothing more to do.
+ * The page is write-protected on all CPUs. @pinned: somebody may still write the frame by DMA.
+ * True: make the diff now (@keep: refresh the twin), then call dsm_rel_diffed(). False: nothing
+ * more to do.
  */
-bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, bool *keep, struct dsm_actions *acts);
-/* The diff was made; @changed: it will be sent to p->home after this step. False: do not send it, the home is lost. */
-bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed, struct dsm_actions *acts);
+bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, bool *keep,
+			struct dsm_actions *acts);
+/*
+ * The diff was made; @changed: it will be sent to p->home
+ * after this step. False: do not send it, the home is lost.
+ */
+bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed,
+		    struct dsm_actions *acts);
 
-/* For page.c: a page's flush ended; @ver: its new version, 0 = nothing changed; @err: 0 or -EHOSTDOWN. */
-void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int err, struct dsm_actions *acts);
+/*
+ * For page.c: a page's flush ended; @ver: its new version,
+ * 0 = nothing changed; @err: 0 or -EHOSTDOWN.
+ */
+void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int err,
+		       struct dsm_actions *acts);
 /* For page.c: what kept a PENDING page from being flushed may be gone. */
 void dsm_rel_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Plain types and limits that every layer shares. Holds no state and no function that could sleep, send or allocate.
+ * Plain types and limits that every layer shares. Holds no state and no function that could
+ * sleep, send or allocate.
  */
 #ifndef DSM_CORE_TYPES_H
 #define DSM_CORE_TYPES_H
@@ -37,7 +38,8 @@
  * @DSM_CLASS_CTL: connection set-up and heartbeats, handled inside net
  * @DSM_CLASS_COUNT: number of classes
  *
- * protocol.md section 0: each class has credits and receive buffers of its own, so that replies never wait for requests.
+ * protocol.md section 0: each class has credits and receive buffers of its own, so that replies
+ * never wait for requests.
  */
 enum dsm_class {
 	DSM_CLASS_REQ,

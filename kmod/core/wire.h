@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The wire format: every struct that crosses the network, and the checked
- * readers and writers of message bodies. All fields are little-endian; reserved fields are sent as 0 and refused otherwise.
+ * The wire format: every struct that crosses the network, and the checked readers and writers
+ * of message bodies. All fields are little-endian; reserved fields are sent as 0 and refused
+ * otherwise.
  *
  * Header and numbers follow messaging.md 1.2 and 1.3, names follow protocol.md; numbers
  * from 130 are messages that the catalogue lacks.
@@ -224,14 +225,18 @@ static_assert(sizeof(struct dsm_wire_interval) == 16);
 struct dsm_wire_lock {
 	__le64 key;
 	__le16 node;			/* PASS: the requester; PROBE: the dead node */
-	u8 state;			/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no */
+	/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no */
+	u8 state;
 	u8 reserved;
 	__le32 status;			/* REFUSED: positive errno */
 	__le64 serial;			/* place in the manager's queue */
 };
 static_assert(sizeof(struct dsm_wire_lock) == 24);
 
-/* BAR_ARRIVE, BAR_ABORT: xid is the arrival's ticket; BAR_DEPART: status and tickets, then knowledge. */
+/*
+ * BAR_ARRIVE, BAR_ABORT: xid is the arrival's ticket;
+ * BAR_DEPART: status and tickets, then knowledge.
+ */
 struct dsm_wire_arrive {
 	__le64 key;
 	__le32 parties;
@@ -258,9 +263,11 @@ static_assert(sizeof(struct dsm_wire_flag) == 16);
 
 /* CONTROL, CONTROL_REPLY: membership and regions. */
 enum dsm_control_op {
-	DSM_CONTROL_JOIN_BEGIN = 1,	/* to the coordinator: my turn? reply: members, then regions by index */
+	/* to the coordinator: my turn? reply: members, then regions by index */
+	DSM_CONTROL_JOIN_BEGIN = 1,
 	DSM_CONTROL_JOIN_END,		/* to the coordinator: I am a member (or gave up) */
-	DSM_CONTROL_MEMBERS,		/* to all: members (0: only asking); reply: members and their addresses */
+	/* to all: members (0: only asking); reply: members and their addresses */
+	DSM_CONTROL_MEMBERS,
 	DSM_CONTROL_REGION_GET,		/* to the coordinator: next region above id */
 	DSM_CONTROL_CREATE,		/* to the coordinator */
 	DSM_CONTROL_DESTROY,		/* to the coordinator */

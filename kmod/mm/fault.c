@@ -4,12 +4,12 @@
  * Turns a page fault into a right of this node and a frame with that right
  * into a page-table entry.
  *
- * The shell is asked for the right; where it has none yet, the fault lock is
- * dropped and the thread waits. What the shell granted is read again under the
- * page lock, which the core releases only after it has installed the entry: whoever takes the right away
- * later takes the page lock first and then finds the entry (P10).
- * Both handlers may be called at any time for any page, whatever the
- * page tables hold. Never talks to another node, never looks at contents.
+ * The shell is asked for the right; where it has none yet, the fault lock is dropped and the
+ * thread waits. What the shell granted is read again under the page lock, which the core
+ * releases only after it has installed the entry: whoever takes the right away later takes the
+ * page lock first and then finds the entry (P10). Both handlers may be called at any time for
+ * any page, whatever the page tables hold. Never talks to another node, never looks at
+ * contents.
  */
 #include <linux/file.h>
 #include <linux/pagemap.h>

@@ -59,9 +59,9 @@ void dsm_mm_frame_free(struct page *frame)
  * @frame: a frame, write-protected by dsm_mm_wrprotect() or zapped before
  *
  * Device I/O takes pins or plain references, depending on the kernel. One reference is the
- * module's, one belongs to each page-table entry; any other counts as a pin. A
- * thread in the middle of a fault and a message that still carries the frame count too, which costs
- * the caller no more than keeping the twin.
+ * module's, one belongs to each page-table entry; any other counts as a pin. A thread in the
+ * middle of a fault and a message that still carries the frame count too, which costs the
+ * caller no more than keeping the twin.
  *
  * Context: any.
  * Return: true if the frame may be written by others than the CPUs' page tables.
@@ -69,8 +69,9 @@ void dsm_mm_frame_free(struct page *frame)
 bool dsm_mm_frame_pinned(struct page *frame)
 {
 	/*
-	 * Pairs with the barrier in the kernel's lockless get_user_pages(): that one takes its reference,
-	 * then reads the entry again; we changed the entry, then read the references.
+	 * Pairs with the barrier in the kernel's lockless get_user_pages(): that one takes its
+	 * reference, then reads the entry again; we changed the entry, then read the
+	 * references.
 	 */
 	smp_mb();
 	return folio_maybe_dma_pinned(page_folio(frame)) ||

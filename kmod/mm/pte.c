@@ -4,12 +4,12 @@
  * Takes rights out of the page tables: of every mapping of the region, in
  * every process of this node, one walk and one TLB flush per run and mapping.
  *
- * Write-protecting has to survive mprotect() (mm.md 1.3). The batch helper of the kernel
- * leaves the dirty bit in a protected entry, and mprotect() makes a read-only
- * dirty entry of a shared mapping writable again without asking anybody. So
- * the first mprotect() that gives write permission marks the region and cleans the range; from then on each
- * downgrade cleans too, and finishes with a per-page pass that protects and cleans in
- * one step the entries which raced. Regions without mprotect() pay nothing.
+ * Write-protecting has to survive mprotect() (mm.md 1.3). The batch helper of the kernel leaves
+ * the dirty bit in a protected entry, and mprotect() makes a read-only dirty entry of a shared
+ * mapping writable again without asking anybody. So the first mprotect() that gives write
+ * permission marks the region and cleans the range; from then on each downgrade cleans too, and
+ * finishes with a per-page pass that protects and cleans in one step the entries which raced.
+ * Regions without mprotect() pay nothing.
  *
  * Never decides which right a page has and never touches contents.
  */
@@ -23,8 +23,8 @@
 #include "pte.h"
 
 /*
- * A walk blocks faults that need the same page-table locks and mmap()s of the
- * region: bounded to 2 MiB. The flush of such a range is one flush of the whole address space anyway.
+ * A walk blocks faults that need the same page-table locks and mmap()s of the region: bounded
+ * to 2 MiB. The flush of such a range is one flush of the whole address space anyway.
  */
 #define WALK_PAGES 512u
 

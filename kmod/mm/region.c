@@ -199,8 +199,8 @@ int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma
 	if (vma->vm_pgoff > mm->pages || vma_pages(vma) > mm->pages - vma->vm_pgoff)
 		return refuse(-ENXIO, "offset and length reach behind the region's end");
 	/*
-	 * MIXEDMAP keeps NUMA balancing away, which could make dirty entries writable. DONTDUMP: a core
-	 * dump would fetch the region page by page.
+	 * MIXEDMAP keeps NUMA balancing away, which could make dirty entries writable.
+	 * DONTDUMP: a core dump would fetch the region page by page.
 	 */
 	vm_flags_mod(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
 	vma->vm_private_data = mm;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * What the shell sees of the mm side: one address space per region, frames,
- * page-table walks over all mappings of the node. mm decides nothing about coherence: it asks the
- * shell for rights and re-reads them under the page lock.
+ * What the shell sees of the mm side: one address space per region, frames, page-table walks
+ * over all mappings of the node. mm decides nothing about coherence: it asks the shell for
+ * rights and re-reads them under the page lock.
  */
 #ifndef DSM_MM_REGION_H
 #define DSM_MM_REGION_H
@@ -24,12 +24,13 @@ enum dsm_right { DSM_RIGHT_NONE, DSM_RIGHT_READ, DSM_RIGHT_WRITE };
 
 /**
  * struct dsm_mm_ops - questions of the fault path to the shell
- * @fault: a thread wants to read or write page @idx. Starts a fetch if one is needed, never waits for
- *         the network. Return: enum dsm_right (>= what was asked, or NONE: wait), or -ENOMEM, -EHOSTDOWN (home lost),
- *         -EIO. On READ/WRITE *@frame is the page's frame, stable for the region's life.
+ * @fault: a thread wants to read or write page @idx. Starts a fetch if one is needed, never
+ *         waits for the network. Return: enum dsm_right (>= what was asked, or NONE: wait), or
+ *         -ENOMEM, -EHOSTDOWN (home lost), -EIO. On READ/WRITE *@frame is the page's frame,
+ *         stable for the region's life.
  * @right: the right as of now, no side effects; called under the page lock.
- * @wait:  wait until a NONE may have changed. @killable: only fatal signals end it, else any signal does.
- *         0, -EINTR/-ERESTARTSYS. Bounded by the death of the peer it depends on.
+ * @wait:  wait until a NONE may have changed. @killable: only fatal signals end it, else any
+ *         signal does. 0, -EINTR/-ERESTARTSYS. Bounded by the death of the peer it depends on.
  */
 struct dsm_mm_ops {
 	int (*fault)(void *ctx, u32 idx, bool write, struct page **frame);
@@ -53,26 +54,39 @@ void dsm_mm_destroy(struct dsm_mm *mm);
 /* file_operations helpers: the region's device file calls these. dsm_mm_open sets f_mapping. */
 int dsm_mm_open(struct dsm_mm *mm, struct file *file);
 int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma);
-/* Through the frames, not through a mapping; the user buffer may itself be DSM memory. pos in bytes. */
+/*
+ * Through the frames, not through a mapping; the user
+ * buffer may itself be DSM memory. pos in bytes.
+ */
 ssize_t dsm_mm_read_iter(struct dsm_mm *mm, struct kiocb *iocb, struct iov_iter *to);
 ssize_t dsm_mm_write_iter(struct dsm_mm *mm, struct kiocb *iocb, struct iov_iter *from);
 
-/* Frames: page->mapping and index set, so that futexes and GUP work (mm.md 1.2). Not zeroed. May sleep. */
+/*
+ * Frames: page->mapping and index set, so that futexes and
+ * GUP work (mm.md 1.2). Not zeroed. May sleep.
+ */
 struct page *dsm_mm_frame_alloc(struct dsm_mm *mm, u32 idx, gfp_t gfp);
-/* Unmapped before (dsm_mm_zap or no mapping left); clears page->mapping, drops the module's reference. */
+/*
+ * Unmapped before (dsm_mm_zap or no mapping left); clears
+ * page->mapping, drops the module's reference.
+ */
 void dsm_mm_frame_free(struct page *frame);
 
 /*
- * Take rights away (after the state was changed). Both first take and drop the page lock of every frame
- * that exists (@frame_of gives it or NULL), waiting out faults that passed the check, then walk each run once, with one TLB flush
- * per run and VMA. On return every CPU is past its flush. @runs ascending, disjoint. Process context, no locks held.
+ * Take rights away (after the state was changed). Both first take and drop the page lock of
+ * every frame that exists (@frame_of gives it or NULL), waiting out faults that passed the
+ * check, then walk each run once, with one TLB flush per run and VMA. On return every CPU is
+ * past its flush. @runs ascending, disjoint. Process context, no locks held.
  */
 void dsm_mm_zap(struct dsm_mm *mm, const struct dsm_run *runs, u32 n,
 		struct page *(*frame_of)(void *ctx, u32 idx), void *ctx);
 void dsm_mm_wrprotect(struct dsm_mm *mm, const struct dsm_run *runs, u32 n,
 		      struct page *(*frame_of)(void *ctx, u32 idx), void *ctx);
 
-/* Somebody else (O_DIRECT, process_vm_*) may still write the frame; valid after dsm_mm_wrprotect (mm.md 1.8). */
+/*
+ * Somebody else (O_DIRECT, process_vm_*) may still write
+ * the frame; valid after dsm_mm_wrprotect (mm.md 1.8).
+ */
 bool dsm_mm_frame_pinned(struct page *frame);
 
 /* Number of live VMAs of the region, and the fault path's own counters. */

@@ -3,10 +3,10 @@
 /*
  * read() and write() of a region's file, through the frames.
  *
- * They ask for rights as a fault does, but need no mapping. The user's
- * buffer may be memory of this or another region, so it is touched only with no lock held: a
- * read copies straight from the frame, a write goes through a bounce page and
- * takes the page lock for the last step alone. A call is not atomic: it goes page by page.
+ * They ask for rights as a fault does, but need no mapping. The user's buffer may be memory of
+ * this or another region, so it is touched only with no lock held: a read copies straight from
+ * the frame, a write goes through a bounce page and takes the page lock for the last step
+ * alone. A call is not atomic: it goes page by page.
  */
 #include <linux/fs.h>
 #include <linux/gfp.h>

@@ -104,7 +104,8 @@ void dsm_answer_fill(struct dsm_answer *answer, const struct dsm_peer *peer)
  * @node: its id, not claimed yet
  *
  * Context: any.
- * Return: 0; -EPROTO if it breaks a rule or names us other than we are named, -EPROTONOSUPPORT, -ESTALE
+ * Return: 0; -EPROTO if it breaks a rule or names us other than we are named, -EPROTONOSUPPORT,
+ * -ESTALE
  *         if it belongs to another cluster. Then @peer is unchanged.
  */
 int dsm_answer_take(const void *data, u32 len, struct dsm_peer *peer, u16 *node)

@@ -108,7 +108,10 @@ static void device_put(struct dsm_net *net)
 	net->dev = NULL;
 }
 
-/* Called before rdma_cm tells its ids, since it registered first: peers go while all still works. */
+/*
+ * Called before rdma_cm tells its ids, since it registered
+ * first: peers go while all still works.
+ */
 static void device_removed(struct ib_device *dev, void *data)
 {
 	struct dsm_net *net;
@@ -380,8 +383,8 @@ static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, uns
  * Context: process, sleeps, killable. Not from one of the shell's functions.
  * Return: 0; -ETIMEDOUT, -EINTR (killed); -ECONNREFUSED (nobody listens there), -EHOSTUNREACH or
  *         -ENETUNREACH (no way there), -EPROTONOSUPPORT (other protocol version), -EINVAL (own
- *         address or not IPv4), -ESTALE (other cluster), -EEXIST (connected already), -EPROTO (answer breaks a
- *         rule), -ESHUTDOWN (stopping), -ENODEV (device removed), -ENOMEM, or
+ *         address or not IPv4), -ESTALE (other cluster), -EEXIST (connected already), -EPROTO
+ *         (answer breaks a rule), -ESHUTDOWN (stopping), -ENODEV (device removed), -ENOMEM, or
  *         what admit returned there.
  */
 int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node)

@@ -130,7 +130,8 @@ static int tx_cq_create(struct dsm_peer *peer)
  *
  * Context: process, sleeps; peer's setup mutex held. What was made when a step
  * fails is taken apart by dsm_qp_destroy().
- * Return: 0, -ENODEV if the id sits on another device than the transport, -ENOMEM, or what the device says.
+ * Return: 0, -ENODEV if the id sits on another device than the transport, -ENOMEM, or what the
+ * device says.
  */
 int dsm_qp_create(struct dsm_qp *qp)
 {

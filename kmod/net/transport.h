@@ -35,12 +35,13 @@ struct dsm_net_hello {
  *             -ESTALE (other cluster), -EPERM (not allowed), -EBUSY (not a member yet).
  * @peer_up:   all three connections to @node stand
  * @peer_lost: the peer is gone; called exactly once per @peer_up, after the last @recv from it
- *             returned and after its queue pairs are in error. reason: text for the log, valid until return;
- *             err: -EHOSTDOWN (died, cut off), -ECONNRESET (closed), -EPROTO (malformed message),
- *             -ESHUTDOWN (orderly, asked for by either side: no alarm)
- * @recv:      a message of @len bytes (header validated: length, src, seq, class, credits). @msg is valid
- *             until return. Calls for one (peer, queue pair) are serial; P and Q of a peer run concurrently.
- *             Return 0, or -EPROTO if the body is malformed: the peer is then dropped.
+ *             returned and after its queue pairs are in error. reason: text for the log, valid
+ *             until return; err: -EHOSTDOWN (died, cut off), -ECONNRESET (closed), -EPROTO
+ *             (malformed message), -ESHUTDOWN (orderly, asked for by either side: no alarm)
+ * @recv:      a message of @len bytes (header validated: length, src, seq, class, credits).
+ *             @msg is valid until return. Calls for one (peer, queue pair) are serial; P and Q
+ *             of a peer run concurrently. Return 0, or -EPROTO if the body is malformed: the
+ *             peer is then dropped.
  */
 struct dsm_net_ops {
 	int (*admit)(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
@@ -93,18 +94,20 @@ int dsm_net_init(void);
 void dsm_net_exit(void);
 
 /* Listen; -EADDRNOTAVAIL/-ENODEV when no RDMA device serves the address. */
-struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm_net_ops *ops, void *ctx);
+struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm_net_ops *ops,
+			      void *ctx);
 
 /*
- * Stop in three steps: refuse new peers, close all (peer_lost with -ESHUTDOWN for each), free. Leaves no QP, MR, CQ, PD.
+ * Stop in three steps: refuse new peers, close all (peer_lost with -ESHUTDOWN for each), free.
+ * Leaves no QP, MR, CQ, PD.
  */
 void dsm_net_stop(struct dsm_net *net);
 
 /*
- * Connect to a node (C, then Q and P) and wait, killably and bounded by @timeout_ms, until it is up.
- * On success *@node is the peer's id; own id and the cluster id, if unknown before, are taken from the answer
- * and readable by dsm_net_self(), dsm_net_cluster().
- * -EPROTONOSUPPORT: other protocol version; -ETIMEDOUT, -ECONNREFUSED, -EHOSTUNREACH, -EINTR, or what admit
+ * Connect to a node (C, then Q and P) and wait, killably and bounded by @timeout_ms, until it
+ * is up. On success *@node is the peer's id; own id and the cluster id, if unknown before, are
+ * taken from the answer and readable by dsm_net_self(), dsm_net_cluster(). -EPROTONOSUPPORT:
+ * other protocol version; -ETIMEDOUT, -ECONNREFUSED, -EHOSTUNREACH, -EINTR, or what admit
  * returned there; see net.c for the rest. Not from within dsm_net_ops.
  */
 int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node);
@@ -121,9 +124,9 @@ void dsm_net_msg_free(struct dsm_net *net, struct dsm_msgbuf *msg);
 
 /*
  * Send; consumes the message in every case. Never sleeps on the network: without credit the
- * message waits in the peer's queue for its class, in order. Header fields type, flags, region, xid are the
- * caller's; len, src, seq, credit are filled here. Process context.
- * 0, or -EHOSTDOWN when the peer is not up (the message is freed).
+ * message waits in the peer's queue for its class, in order. Header fields type, flags, region,
+ * xid are the caller's; len, src, seq, credit are filled here. Process context. 0, or
+ * -EHOSTDOWN when the peer is not up (the message is freed).
  */
 int dsm_net_send(struct dsm_net *net, struct dsm_msgbuf *msg);
 
