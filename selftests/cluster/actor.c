@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * actor REGION: does what it is told on standard input, so that a driver can play a scene on several nodes.
+ *
+ * A line is "THREAD NUMBER COMMAND ARGUMENTS"; each THREAD is a thread of this process that executes
+ * its lines in order, and "THREAD" alone interrupts it with a signal. It answers "> NUMBER" when it begins and "< NUMBER RESULT VALUE MS" when it is done: RESULT is 0 or
+ * a negative errno, -7 (SIGBUS's number) for an access that ended with SIGBUS. Never decides anything.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+
+#include "common.h"
+
+#define THREADS 16
+#define LINE_BYTES 160
+#define QUEUE 64
+
+struct thread {
+	pthread_t id;
+	bool running;
+	char line[QUEUE][LINE_BYTES];
+	unsigned int head, tail;
+	pthread_cond_t more;
+};
+
+static struct dsm *d;
+static struct thread threads[THREADS];
+static pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
+static __thread sigjmp_buf rescue;
+static __thread volatile sig_atomic_t may_fault;
+
+static void on_sigbus(int number)
+{
+	(void)number;
+	if (may_fault)
+		siglongjmp(rescue, 1);
+	fail("SIGBUS where none was expected");
+}
+
+static void on_sigusr(int number)
+{
+	(void)number;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static struct timespec in_ms(uint64_t ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)(ms % 1000) * 1000000;
+	t.tv_sec += (time_t)(ms / 1000) + t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+static int access_word(uint64_t offset, bool store, uint64_t *value)
+{
+	volatile uint64_t *word = (volatile uint64_t *)((char *)dsm_base(d) + offset);
+
+	if (offset > dsm_size(d) - 8)
+		return -EINVAL;
+	if (sigsetjmp(rescue, 1)) {
+		may_fault = 0;
+		return -SIGBUS;
+	}
+	may_fault = 1;
+	if (store)
+		*word = *value;
+	else
+		*value = *word;
+	may_fault = 0;
+	return 0;
+}
+
+/* First word that is another than @want in @count words, @step bytes apart: in *value its place. */
+static int access_many(const char *what, uint64_t offset, uint64_t count, uint64_t step, uint64_t value, uint64_t *out)
+{
+	uint64_t i;
+	int ret;
+
+	for (i = 0; i < count; i++) {
+		uint64_t v = value + i;
+
+		ret = access_word(offset + i * step, !strcmp(what, "fill"), &v);
+		*out = i;
+		if (ret)
+			return ret;
+		if (v != value + i)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t e, uint64_t *value)
+{
+	struct timespec until;
+
+	if (!strcmp(what, "lock"))
+		return dsm_lock(d, a);
+	if (!strcmp(what, "trylock"))
+		return dsm_trylock(d, a);
+	if (!strcmp(what, "timedlock")) {
+		until = in_ms(b);
+		return dsm_timedlock(d, a, &until);
+	}
+	if (!strcmp(what, "unlock"))
+		return dsm_unlock(d, a);
+	if (!strcmp(what, "consistent"))
+		return dsm_lock_consistent(d, a);
+	if (!strcmp(what, "barrier"))
+		return dsm_barrier(d, a, (unsigned int)b);
+	if (!strcmp(what, "set"))
+		return dsm_flag_set(d, a);
+	if (!strcmp(what, "await"))
+		return dsm_flag_wait(d, a);
+	if (!strcmp(what, "clear"))
+		return dsm_flag_clear(d, a);
+	if (!strcmp(what, "acquire"))
+		return dsm_acquire(d);
+	if (!strcmp(what, "release"))
+		return dsm_release(d);
+	if (!strcmp(what, "read"))
+		return access_word(a, false, value);
+	*value = b;
+	if (!strcmp(what, "write"))
+		return access_word(a, true, value);
+	if (!strcmp(what, "fill") || !strcmp(what, "verify"))
+		return access_many(what, a, b, c, e, value);
+	if (!strcmp(what, "nodes")) {
+		*value = (uint64_t)dsm_nodes(d);
+		return 0;
+	}
+	fail("no command %s", what);
+}
+
+static void perform(const char *line)
+{
+	char what[32] = "";
+	unsigned long a = 0, b = 0, c = 0, e = 0;
+	unsigned int number;
+	uint64_t value = 0, start = now_ms();
+	int ret;
+
+	CHECK(sscanf(line, "%u %31s %lu %lu %lu %lu", &number, what, &a, &b, &c, &e) >= 2, "line %s", line);
+	printf("> %u\n", number);
+	ret = execute(what, a, b, c, e, &value);
+	printf("< %u %d %lu %lu\n", number, ret, value, now_ms() - start);
+}
+
+static void *serve(void *arg)
+{
+	struct thread *t = arg;
+	char line[LINE_BYTES];
+
+	for (;;) {
+		pthread_mutex_lock(&queues);
+		while (t->head == t->tail)
+			pthread_cond_wait(&t->more, &queues);
+		strcpy(line, t->line[t->head++ % QUEUE]);
+		pthread_mutex_unlock(&queues);
+		perform(line);
+	}
+	return NULL;
+}
+
+static void hand_over(unsigned int number, const char *line)
+{
+	struct thread *t = &threads[number];
+
+	if (!t->running) {
+		pthread_cond_init(&t->more, NULL);
+		t->running = true;
+		CHECK(!pthread_create(&t->id, NULL, serve, t), "no thread");
+	}
+	pthread_mutex_lock(&queues);
+	CHECK(t->tail - t->head < QUEUE, "too many lines");
+	snprintf(t->line[t->tail++ % QUEUE], LINE_BYTES, "%s", line);
+	pthread_cond_signal(&t->more);
+	pthread_mutex_unlock(&queues);
+}
+
+int main(int argc, char **argv)
+{
+	const struct sigaction bus = { .sa_handler = on_sigbus }, usr = { .sa_handler = on_sigusr };
+	char line[LINE_BYTES];
+
+	CHECK(argc == 2, "usage: actor REGION");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	sigaction(SIGBUS, &bus, NULL);
+	sigaction(SIGUSR1, &usr, NULL);
+	d = open_region(strcmp(argv[1], "-") ? argv[1] : NULL);
+	printf("ready %d\n", dsm_node(d));
+	while (fgets(line, sizeof(line), stdin)) {
+		unsigned int number;
+		int used;
+
+		CHECK(sscanf(line, "%u %n", &number, &used) == 1 && number < THREADS, "line %s", line);
+		/* A line without a command: a signal to the thread, whatever it waits for. */
+		if (!line[used])
+			pthread_kill(threads[number].id, SIGUSR1);
+		else
+			hand_over(number, line + used);
+	}
+	/* The end of the input: leave like a program that ends, with all open. */
+	return 0;
+}

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests in which a node is killed, stopped or cut off.
+
+The victim is the last living node. Whoever needs it must hear of its loss within the cluster's
+peer_timeout_ms + 1 s, plus SLACK_SECONDS of scene.py because all guests share the processors.
+"""
+import errno
+import time
+
+from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, expect, living,
+                   name_of, peer, ranks, region, status)
+
+PAGE = 4096
+
+
+def work_goes_on(c, nodes=None):
+    """A new region of those that live works."""
+    with region(c, "1M", "home=rr", nodes=nodes) as name:
+        ranks(c, ["counter", name, 2, 20, 4], timeout=60, nodes=nodes)
+
+
+def killed_during_a_fault(c):
+    *rest, victim = living(c)
+    pages = len(rest) + 1
+    with_home_there = len(rest) * PAGE	# the victim is the last of the members
+    with region(c, "1M", "home=rr") as name, actors(name, *rest) as all_actors, \
+            actors(name, victim) as (v,):
+        a, b, z = all_actors[0], all_actors[1], all_actors[-1]
+        v.want(0, "write", with_home_there, 7)
+        v.want(0, "release")
+        z.want(0, "acquire")
+        z.read(with_home_there, 7)
+        victim.stop()
+        since = time.monotonic()
+        reader = a.begin_blocked("dsm_fault_page", "read", with_home_there)
+        writer = b.begin_blocked("dsm_fault_page", "write", with_home_there + pages * PAGE, 1)
+        victim.kill()
+        # Pages of other homes need nobody who is gone.
+        z.want(0, "write", z.id * PAGE, 5)
+        a.finish(reader, SIGBUS, "read of a page of the dead", bound(c, since))
+        b.finish(writer, SIGBUS, "write to a page of the dead", bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        z.read(with_home_there, 7)
+        for actor in all_actors:
+            actor.want(0, "write", actor.id * PAGE + 8, 1)
+        a.want(SIGBUS, "write", with_home_there, 1)
+    work_goes_on(c)
+
+
+def killed_during_a_lock_wait(c):
+    """It held what others wait for; it waited for what others hold; it stood between two others."""
+    *rest, victim = living(c)
+    with region(c, "1M") as name, actors(name, *rest) as others, actors(name, victim) as (v,):
+        a, b = others[0], others[-1]
+        keys = range(4)
+        for key in keys:
+            v.want(0, "lock", key)
+        waits = [(x, x.begin("lock", key, thread=key)) for x in others for key in keys]
+        for x in others:
+            x.blocked("dsm_node_lock")
+            x.settle()
+        # Held by a; the victim waits, then b (on the same node if only one is left).
+        between = range(10, 14)
+        behind = []
+        for key in between:
+            a.want(0, "lock", key, thread=9)
+        for key in between:
+            v.begin("lock", key, thread=key - 9)
+        v.blocked("dsm_node_lock")
+        v.settle()
+        if b is not a:
+            behind = [(b.begin("lock", key, thread=key - 5), key) for key in between]
+            b.settle()
+        since = time.monotonic()
+        victim.kill()
+        for x, number in waits:
+            x.finish(number, -errno.EHOSTDOWN, "lock held by a dead node", bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        for key in between:
+            a.want(0, "unlock", key, thread=9)
+        for number, key in behind:
+            # Unless its manager died: then nobody can say who comes next.
+            got = b.end(number)[0]
+            expect(got in (0, -errno.EHOSTDOWN), f"lock {key} behind the dead: {name_of(got)}")
+        if behind:
+            good = sum(b.end(number)[0] == 0 for number, _ in behind)
+            expect(good, "no lock at all was passed over the dead node")
+    work_goes_on(c)
+
+
+def killed_during_a_barrier(c):
+    *rest, victim = living(c)
+    parties = len(rest) + 1
+    with region(c, "1M") as name, actors(name, *rest) as others, actors(name, victim) as (v,):
+        waits = []
+        for key in range(3):		# the victim has arrived, one is missing
+            v.begin("barrier", key, parties + 1, thread=key)
+            waits += [(x, x.begin("barrier", key, parties + 1, thread=key)) for x in others]
+        for key in range(3, 6):		# the victim is the one that is missing
+            waits += [(x, x.begin("barrier", key, parties, thread=key)) for x in others]
+        flags = [(x, x.begin("await", key, thread=8 + key), key) for x in others for key in range(4)]
+        for x in others:
+            x.blocked("dsm_node_barrier")
+            x.settle()
+        v.settle()
+        since = time.monotonic()
+        victim.kill()
+        for x, number in waits:
+            x.finish(number, -errno.EHOSTDOWN, "barrier with a dead node", bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        setter = others[0]
+        for key in range(4):
+            got = setter.call("set", key, thread=7)
+            for x, number, which in flags:
+                if which == key:
+                    x.finish(number, got, "flag wait whose manager may be lost")
+            expect(got in (0, -errno.EHOSTDOWN), f"flag {key}: {name_of(got)}")
+    work_goes_on(c)
+
+
+def killed_during_a_release(c):
+    *rest, victim = living(c)
+    with region(c, "1M", "home=rr") as name, actors(name, *rest) as others, \
+            actors(name, victim) as (v,):
+        a, z = others[0], others[-1]
+        home = len(rest)		# place of the victim among the members
+        a.want(0, "fill", home * PAGE, 3, (len(rest) + 1) * PAGE, 1)
+        a.want(0, "write", 0, 6)
+        victim.stop()
+        since = time.monotonic()
+        releasing = a.begin_blocked("dsm_node_release", "release")
+        victim.kill()
+        z.want(0, "write", PAGE * (len(rest) - 1) + 64, 3, thread=1)
+        a.finish(releasing, -errno.EHOSTDOWN, "release to a dead home", bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        a.read(0, 6)
+    work_goes_on(c)
+
+
+def stopped_for_half_the_bound(c):
+    """It is not declared dead, and what waited for it goes on."""
+    *rest, node = living(c)
+    with region(c, "1M", "home=rr") as name, actors(name, rest[0], node) as (a, v):
+        v.want(0, "lock", 1)
+        waiting = a.begin_blocked("dsm_node_lock", "lock", 1)
+        node.stop()
+        time.sleep(c.peer_timeout_ms / 2000)	# what is tested
+        node.cont()
+        v.want(0, "unlock", 1)
+        a.finish(waiting, 0, "lock of a node that stood still")
+        a.want(0, "unlock", 1)
+        for one, other in ((rest[0], v.id), (node, a.id)):
+            state = peer(one, other)["state"]
+            expect(state == "up", f"{one.name} says that node {other} is {state}")
+    work_goes_on(c)
+
+
+def cut_off_and_joined_again(c):
+    """Both sides report the loss; the node leaves by force and comes back with a new id."""
+    *rest, node = living(c)
+    before = status(node)["node"]
+    others = [status(n)["node"] for n in rest]
+    with region(c, "1M", "home=rr") as name:
+        with actors(name, rest[0], node) as (a, v):
+            v.want(0, "lock", 1)
+            waiting = a.begin_blocked("dsm_node_lock", "lock", 1)
+            since = time.monotonic()
+            node.cut()
+            a.finish(waiting, -errno.EHOSTDOWN, "lock held behind a cut link", bound(c, since))
+            # The other side: a page whose home it cannot reach any more.
+            v.finish(v.begin("read", 0), SIGBUS, "fault of the cut-off node", bound(c, since))
+            check_loss_is_reported(c, rest, before)
+            for other in others:
+                check_loss_is_reported(c, [node], other)
+        work_goes_on(c, rest)
+        node.join()
+        join = ["dsmctl", "join", "--listen", node.address, "--seed", rest[0].address]
+        r = node.run(join)
+        expect(r.status and "already" in r.err, f"joined while it still is a member: {r}")
+        node.check(["dsmctl", "leave", "--force"])
+        # The region counts on the pages that its old id homed.
+        r = node.run([*join, "--node", str(before)])
+        expect(r.status and "without --node" in r.err, f"took its lost id again: {r}")
+        node.check(join)
+        ident = status(node)["node"]
+        expect(ident != before, f"it has its old id {ident} again")
+        for one in rest:
+            expect(peer(one, ident)["state"] == "up", f"{one.name} does not know node {ident}")
+        with actors(name, node) as (v,):
+            v.want(0, "read", 0)
+            v.want(SIGBUS, "read", len(rest) * PAGE)
+    work_goes_on(c)

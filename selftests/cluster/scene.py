@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""What the cluster's tests share: regions, programs on all nodes, and actors that play scenes.
+
+Every wait has a bound and says what it waited for. Nothing here knows what a test wants to see.
+"""
+import contextlib
+import errno
+import itertools
+import json
+import signal
+import time
+
+from vm.channel import GuestError
+
+SIGBUS = -7
+# Seconds for one call in a guest that need not wait for anything but other guests.
+CALL_SECONDS = 30
+# How much later than the bound a survivor may get its error: guests share processors here.
+LATE_SECONDS = 1.0
+SLACK_SECONDS = 3.0
+
+_numbers = itertools.count(1)
+
+
+def expect(condition, text):
+    """Fail the running test with a text unless the condition holds."""
+    if not condition:
+        raise AssertionError(text)
+
+
+def name_of(result):
+    """A result of an actor in words."""
+    if result == 0:
+        return "0"
+    return "SIGBUS" if result == SIGBUS else "-" + errno.errorcode.get(-result, str(-result))
+
+
+class Actor:
+    """A process on a node that has opened a region and does what it is told; see actor.c."""
+
+    def __init__(self, node, region):
+        self.node = node
+        self.calls = itertools.count(1)
+        self.job = node.start(["/work/actor", region], stdin=True)
+        self.id = int(self.job.wait_line(r"^ready (\d+)$", CALL_SECONDS)[1])
+
+    def begin(self, what, *args, thread=0):
+        """Let a thread begin a call; returns its number at once."""
+        number = next(self.calls)
+        words = " ".join(str(a) for a in (thread, number, what, *args))
+        self.job.write(words.encode() + b"\n")
+        self.job.wait_line(rf"^> {number}$", CALL_SECONDS)
+        return number
+
+    def end(self, number, timeout=CALL_SECONDS):
+        """Wait for a call; (result, value, milliseconds)."""
+        m = self.job.wait_line(rf"^< {number} (\S+) (\d+) (\d+)$", timeout)
+        return int(m[1]), int(m[2]), int(m[3])
+
+    def pending(self, number):
+        """True while the call has not returned."""
+        return f"< {number} " not in self.job.out
+
+    def call(self, what, *args, thread=0, timeout=CALL_SECONDS):
+        """A call to its end; its result."""
+        return self.end(self.begin(what, *args, thread=thread), timeout)[0]
+
+    def want(self, result, what, *args, thread=0, timeout=CALL_SECONDS):
+        """A call that must give a result; its (value, milliseconds)."""
+        got, value, ms = self.end(self.begin(what, *args, thread=thread), timeout)
+        expect(got == result, f"{what} {args} on {self.node.name}: {name_of(got)}, not "
+                              f"{name_of(result)} (value {value})")
+        return value, ms
+
+    def finish(self, number, result, what, timeout=CALL_SECONDS):
+        """The end of a call that must give a result; its value."""
+        got, value, _ = self.end(number, timeout)
+        expect(got == result,
+               f"{what} on {self.node.name}: {name_of(got)}, not {name_of(result)}")
+        return value
+
+    def read(self, offset, want):
+        """A word of the region must have a value."""
+        value, _ = self.want(0, "read", offset)
+        expect(value == want, f"word at {offset} on {self.node.name}: {value}, not {want}")
+
+    def blocked(self, function, timeout=10):
+        """Wait until one of the threads sleeps inside a function of the module."""
+        # A thread's stack can be read only while it does not run.
+        script = 'grep -q " $1+" /proc/$0/task/*/stack'
+        end = time.monotonic() + timeout
+        while self.node.run(["sh", "-c", script, str(self.job.pid), function]).status:
+            expect(time.monotonic() < end,
+                   f"no thread of the actor on {self.node.name} came to wait in {function} "
+                   f"within {timeout} s; its output:\n{self.job.out[-500:]}")
+            time.sleep(0.02)
+
+    def begin_blocked(self, function, what, *args, thread=0):
+        """Begin a call and wait until it sleeps; its number."""
+        number = self.begin(what, *args, thread=thread)
+        self.blocked(function)
+        return number
+
+    def settle(self, thread=15):
+        """All that this node asked others before has arrived: messages overtake nothing."""
+        for key in range(12):
+            self.want(0, "clear", 900000 + key, thread=thread)
+
+    def interrupt(self, number, thread=0, timeout=CALL_SECONDS):
+        """Send signals to a thread until its call ends; its result."""
+        end = time.monotonic() + timeout
+        while self.pending(number):
+            self.job.write(f"{thread}\n".encode())
+            expect(time.monotonic() < end, f"signals did not end a call on {self.node.name}")
+            time.sleep(0.05)
+        return self.end(number)[0]
+
+    def kill(self):
+        """kill -9, and wait until the process is gone."""
+        self.job.signal(signal.SIGKILL)
+        self.job.wait(CALL_SECONDS)
+
+    def leave(self):
+        """End the process, whatever it does; no matter if its node is gone."""
+        if not self.node.alive() or self.job.done():
+            return
+        try:
+            self.kill()
+        except GuestError:
+            pass
+
+
+@contextlib.contextmanager
+def actors(region, *nodes):
+    """An Actor on each of the nodes, ended at the end of the block."""
+    made = []
+    try:
+        for node in nodes:
+            made.append(Actor(node, region))
+        yield made
+    finally:
+        for actor in made:
+            actor.leave()
+
+
+def living(c):
+    """The nodes that run, in order."""
+    return [n for n in c.nodes if n.alive()]
+
+
+def make_region(c, size, *policy, nodes=None):
+    """Create a region from the first of the nodes (default: the living ones); its name."""
+    name = f"t{next(_numbers)}"
+    first, *others = nodes or living(c)
+    first.check(["dsmctl", "region", "create", name, size, *policy])
+    for node in others:
+        node.wait_for(["test", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
+    return name
+
+
+def drop_region(c, name):
+    """Destroy a region as soon as nobody has it open."""
+    living(c)[0].wait_for(["dsmctl", "region", "destroy", name], CALL_SECONDS)
+
+
+@contextlib.contextmanager
+def region(c, size, *policy, nodes=None):
+    """A region for the time of the block. Left over if the block fails."""
+    name = make_region(c, size, *policy, nodes=nodes)
+    yield name
+    drop_region(c, name)
+
+
+def start_ranks(c, argv, ppn=1, nodes=None, **env):
+    """The program on all living nodes, `ppn` processes each; the jobs in rank order."""
+    chosen = nodes or living(c)
+    ranks = len(chosen) * ppn
+    return [chosen[r % len(chosen)].start(["/work/" + argv[0], *map(str, argv[1:])],
+                                          env={"DSM_RANK": r, "DSM_RANKS": ranks, **env})
+            for r in range(ranks)]
+
+
+def join_ranks(c, jobs, timeout):
+    """Wait for all; one that fails or is late ends all, and its words are the reason."""
+    end = time.monotonic() + timeout * c.slowness
+    bad = None
+    while not bad and not all(j.done() for j in jobs):
+        late = time.monotonic() > end
+        bad = next((j for j in jobs if j.done() and j.status), None)
+        if not bad and late:
+            bad = next((j for j in jobs if not j.done()), None)
+        time.sleep(0.02)
+    bad = bad or next((j for j in jobs if j.status), None)
+    if not bad:
+        return
+    text = (f"{bad.name()} (rank {jobs.index(bad)} of {len(jobs)}): " +
+            (f"status {bad.status}" if bad.done() else f"not done after {timeout * c.slowness} s") +
+            f": {bad.err.strip() or bad.out.strip()[-300:]}")
+    for job in jobs:
+        if not job.done():
+            job.signal(signal.SIGKILL)
+    for job in jobs:
+        try:
+            job.wait(CALL_SECONDS)
+        except GuestError as e:
+            text += f"\nand after kill -9: {str(e).splitlines()[0]}"
+    raise AssertionError(text)
+
+
+def ranks(c, argv, ppn=1, timeout=60, nodes=None, **env):
+    """The program on all living nodes to its end."""
+    join_ranks(c, start_ranks(c, argv, ppn, nodes, **env), timeout)
+
+
+def status(node):
+    """`dsmctl status --json` of a node."""
+    return json.loads(node.check(["dsmctl", "status", "--json"]).out)
+
+
+def counters(node):
+    """`dsmctl stats --json` of a node."""
+    return json.loads(node.check(["dsmctl", "stats", "--json"]).out)["counters"]
+
+
+def peer(node, ident):
+    """What a node knows of another."""
+    return next((n for n in status(node)["nodes"] if n["node"] == ident), {"state": "none"})
+
+
+def bound(c, since):
+    """Seconds from now in which whoever waits for a node that fell silent must hear of it."""
+    limit = c.peer_timeout_ms / 1000 + LATE_SECONDS + SLACK_SECONDS * c.slowness
+    return max(0.1, since + limit - time.monotonic())
+
+
+def check_loss_is_reported(c, nodes, ident):
+    """All of the nodes say in status and, once, in the log that a node was lost, and why."""
+    for node in nodes:
+        node.wait_for(["sh", "-c", f"dsmctl status --json | grep -q '\"node\": {ident}, "
+                       "\"state\": \"lost\"'"], c.peer_timeout_ms / 1000 + SLACK_SECONDS)
+        expect(peer(node, ident)["reason"], f"{node.name} gives no reason for the loss of {ident}")
+        said = node.dmesg().count(f"dsm: node {ident} is lost: ")
+        expect(said == 1, f"the log of {node.name} names the loss of node {ident} {said} times")

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests in which all nodes live: what programs on several machines may rely on."""
+import errno
+import hashlib
+import os
+import tempfile
+import time
+
+from scene import (Actor, CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living,
+                   make_region, ranks, region, start_ranks)
+
+PAGE = 4096
+GIB = 1 << 30
+
+
+def counters_under_locks(c):
+    """8 threads in each of 2 processes per node."""
+    # The pages of one lock are near those of the others, and homed everywhere.
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["counter", name, 8, 40, 6], ppn=2, timeout=120)
+
+
+def counters_under_one_lock(c):
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["counter", name, 2, 100, 1], ppn=1, timeout=120)
+
+
+def false_sharing(c):
+    """Neighbouring bytes, stored to by different nodes and processes at the same time."""
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["sharing", name, 4, 12], ppn=2, timeout=120)
+
+
+def barriers_whole_subsets_several_keys(c):
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["barriers", name, 4, 20], ppn=2, timeout=120)
+
+
+def barriers_with_wrong_party_counts(c):
+    with region(c, "1M") as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+        for key in range(4):
+            a.want(-errno.EINVAL, "barrier", key, 0)
+            waiting = a.begin_blocked("dsm_node_barrier", "barrier", key, 2)
+            a.settle()
+            b.want(-errno.EINVAL, "barrier", key, 3)
+            expect(a.pending(waiting), "a wrong count ended the barrier")
+            b.want(0, "barrier", key, 2)
+            a.finish(waiting, 0, "barrier")
+
+
+def a_signal_does_not_end_a_barrier(c):
+    with region(c, "1M") as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+        waiting = a.begin_blocked("dsm_node_barrier", "barrier", 1, 2)
+        for _ in range(3):
+            a.job.write(b"0\n")
+            a.want(0, "nodes", thread=1)
+        expect(a.pending(waiting), "a signal ended the barrier")
+        b.want(0, "barrier", 1, 2)
+        a.finish(waiting, 0, "barrier")
+
+
+def flags(c):
+    last = c.nodes[-1]
+    with region(c, "1M") as name, actors(name, c.nodes[0], c.nodes[1], last) as (a, b, z):
+        for key in range(4):
+            waits = [(x, x.begin_blocked("dsm_node_flag_wait", "await", key)) for x in (b, z)]
+            a.want(0, "write", 64 * key, 1000 + key)
+            a.want(0, "set", key)
+            for actor, number in waits:
+                actor.finish(number, 0, "flag wait")
+                actor.read(64 * key, 1000 + key)
+            b.want(-errno.EALREADY, "set", key)
+            z.want(0, "await", key)
+            z.want(0, "clear", key)
+            b.want(0, "clear", key)
+            number = a.begin_blocked("dsm_node_flag_wait", "await", key)
+            expect(a.interrupt(number) == -errno.EINTR, "an interrupted wait for a flag")
+            b.want(0, "set", key)
+            a.want(0, "await", key)
+
+
+def lock_calls(c):
+    """Try, timed, interrupted, and all refusals; keys with managers on both sides."""
+    two = (c.nodes[0], c.nodes[1], c.nodes[0])
+    with region(c, "1M") as name, actors(name, *two) as (a, b, sibling):
+        for key in range(4):
+            a.want(0, "lock", key)
+            b.want(-errno.EBUSY, "trylock", key)
+            sibling.want(-errno.EBUSY, "trylock", key)
+            _, ms = b.want(-errno.ETIMEDOUT, "timedlock", key, 200)
+            expect(195 <= ms <= 2200, f"a timed lock of 200 ms took {ms} ms")
+            a.want(-errno.EDEADLK, "lock", key)
+            b.want(-errno.EPERM, "unlock", key)
+            sibling.want(-errno.EPERM, "unlock", key)
+            a.want(-errno.EINVAL, "consistent", key)
+            b.want(-errno.EPERM, "consistent", key)
+            number = b.begin_blocked("dsm_node_lock", "lock", key)
+            expect(b.interrupt(number) == -errno.EINTR, "an interrupted lock call")
+            a.want(0, "unlock", key)
+            a.want(-errno.EPERM, "unlock", key)
+            # The token went to b's node, where nobody waits any more (P5).
+            a.want(0, "timedlock", key, 20000)
+            a.want(0, "unlock", key)
+            b.want(0, "timedlock", key, 20000)
+            sibling.want(-errno.EBUSY, "trylock", key)
+            b.want(0, "unlock", key)
+            sibling.want(0, "trylock", key)
+            sibling.want(0, "unlock", key)
+
+
+def locks_are_fifo_among_nodes(c):
+    with region(c, "1M") as name, actors(name, *c.nodes[:3]) as (x, y, z):
+        for key in range(3):
+            holder, *queue = (x, y, z) if key % 2 else (z, x, y)
+            holder.want(0, "lock", key)
+            numbers = []
+            for actor in queue:
+                numbers.append((actor, actor.begin_blocked("dsm_node_lock", "lock", key)))
+                actor.settle()
+            for actor, number in numbers:
+                holder.want(0, "unlock", key)
+                actor.finish(number, 0, "lock in its turn")
+                # The former holder is now the last.
+                again = holder.begin_blocked("dsm_node_lock", "lock", key)
+                holder.settle()
+                expect(all(n.pending(i) for n, i in numbers[numbers.index((actor, number)) + 1:]),
+                       "a later node got the lock first")
+                numbers.append((holder, again))
+                holder = actor
+                if len(numbers) > 5:
+                    break
+            for actor, number in numbers:
+                if actor.pending(number):
+                    holder.want(0, "unlock", key)
+                    actor.finish(number, 0, "lock in its turn")
+                    holder = actor
+            holder.want(0, "unlock", key)
+
+
+def allocator_from_all_nodes(c):
+    with region(c, "4M", "heap=on") as heap, region(c, "1M") as raw:
+        ranks(c, ["heap", heap, raw, 150], ppn=2, timeout=120)
+
+
+def a_region_larger_than_memory(c):
+    """1 TiB, touched every 5 GB."""
+    with region(c, "1T", "home=rr") as name:
+        ranks(c, ["exchange", 200, 5 * 1000 * 1000 * 1024, name], timeout=120)
+
+
+def many_regions(c):
+    names = [f"many{i}" for i in range(32)]
+    first, last = c.nodes[0], c.nodes[-1]
+    first.sh("for i in $(seq 0 15); do dsmctl region create many$i 1M || exit; done")
+    last.sh("for i in $(seq 16 31); do dsmctl region create many$i 64K home=rr || exit; done")
+    r = last.run(["dsmctl", "region", "create", names[3], "1M"])
+    expect(r.status and "exists" in r.err, f"a second {names[3]}: {r}")
+    for node in c.nodes:
+        listed = node.check(["dsmctl", "region", "list"]).out
+        expect(all(f"/dev/dsm-{n} " in listed for n in names), f"{node.name} lists {listed}")
+    ranks(c, ["exchange", 4, 2 * PAGE, *names], timeout=120)
+    with actors(names[5], last):
+        r = first.run(["dsmctl", "region", "destroy", names[5]])
+        expect(r.status and f"node {c.count - 1}" in r.err, f"destroyed while open: {r}")
+        with actors(names[5], first) as (a,):
+            a.want(0, "write", 0, 1)
+    last.wait_for(["dsmctl", "region", "destroy", names[5]], CALL_SECONDS)
+    first.sh("for i in $(seq 0 31); do [ $i = 5 ] || dsmctl region destroy many$i || exit; done")
+    for node in c.nodes:
+        expect(node.run(["sh", "-c", "ls /dev/dsm-many*"]).status, f"devices left on {node.name}")
+    r = first.run(["dsmctl", "region", "destroy", names[0]])
+    expect(r.status and "no such region" in r.err, f"destroyed twice: {r}")
+
+
+def attach_and_detach_under_load(c):
+    with region(c, "1M", "home=rr") as busy, region(c, "1M", "home=rr") as visited:
+        jobs = start_ranks(c, ["counter", busy, 4, 100, 6])
+        ranks(c, ["storm", visited, 12], timeout=120)
+        join_ranks(c, jobs, 120)
+
+
+def direct_io_across_releases(c):
+    """O_DIRECT reads land in home and in remote pages while releases write these back."""
+    c.nodes[0].check(["/work/direct", "prepare"])
+    # Slow enough that a read of 128 KiB is in flight for some hundred milliseconds.
+    limits = dict.fromkeys(("bps", "bps_wr", "iops", "iops_rd", "iops_wr"), 0)
+    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=512 << 10, **limits)
+    with region(c, "2M") as name:
+        ranks(c, ["direct", name, 4], timeout=120)
+    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=0, **limits)
+
+
+def home_policies(c):
+    for policy in ("home=block", "home=block:1", "home=rr", "home=first-touch"):
+        with region(c, "1M", policy) as name:
+            ranks(c, ["counter", name, 2, 20, 6], timeout=60)
+        with region(c, "1M", policy) as name:
+            ranks(c, ["exchange", 60, 4 * PAGE, name], timeout=60)
+
+
+def close_to_open(c):
+    """L43: what dd wrote on one node before it ended is what md5sum reads on another after."""
+    size = 300000
+    for turn in range(6):
+        source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
+        with tempfile.NamedTemporaryFile() as f:
+            data = os.urandom(size)
+            f.write(data)
+            f.flush()
+            source.put(f.name, "/work/data", 0o644)
+        source.sh("dd if=/work/data of=/dev/dsm bs=64k conv=notrunc 2>/dev/null")
+        got = sink.sh(f"dd if=/dev/dsm bs={size // 4} count=4 2>/dev/null | md5sum").out.split()[0]
+        expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")
+    # Without a close: a release, then an open elsewhere; and an acquire of who has it open.
+    with actors("-", c.nodes[0], c.nodes[1]) as (a, b):
+        for value in range(1, 6):
+            a.want(0, "write", 8, value)
+            a.want(0, "release")
+            b.want(0, "acquire")
+            b.read(8, value)
+        a.want(0, "write", 8, 99)
+        a.want(0, "release")
+        out = c.nodes[1].sh("dd if=/dev/dsm bs=8 skip=1 count=1 2>/dev/null | od -An -tu8").out
+        expect(out.split() == ["99"], f"od shows {out}")
+
+
+def a_million_lock_keys(c):
+    """Alone on its node, which manages all keys: an idle key leaves nothing behind."""
+    node = c.nodes[0]
+    before = lock_objects(node)
+    node.check(["/work/keys", "-", "0", "1000000", "2"], timeout=240 * c.slowness)
+    left = lock_objects(node) - before
+    expect(left <= 200, f"{left} lock objects after a million keys")
+
+
+def lock_objects(node):
+    """Lock objects in use, as the slab allocator counts them."""
+    lines = [s.split() for s in node.read("/proc/slabinfo").splitlines()]
+    return sum(int(s[1]) for s in lines if s and s[0] == "dsm_lock")
+
+
+def more_lock_keys_than_tokens_are_kept(c):
+    """Two nodes use the same keys; the module keeps 500 tokens of other managers' keys."""
+    with region(c, "1M") as name:
+        before = [counters(n)["locks_remote"] for n in c.nodes[:2]]
+        ranks(c, ["keys", name, 0, 3000, 8], timeout=120, nodes=c.nodes[:2])
+        remote = sum(counters(n)["locks_remote"] - b for n, b in zip(c.nodes, before))
+        expect(remote >= 3000, f"only {remote} locks were taken from elsewhere")
+        for node in c.nodes[:2]:
+            end = time.monotonic() + CALL_SECONDS
+            # Managed here and held elsewhere: one object each. A slab holds some free ones too.
+            while lock_objects(node) > 500 + 500 + 300:
+                expect(time.monotonic() < end,
+                       f"{lock_objects(node)} lock objects on {node.name}")
+                time.sleep(0.1)
+
+
+def killed_holding_a_lock(c):
+    """The next taker gets EOWNERDEAD, and what the dead process wrote."""
+    with region(c, "1M") as name:
+        for key in range(3):
+            with actors(name, c.nodes[0], c.nodes[1], c.nodes[-1], c.nodes[0]) as (a, b, z, s):
+                b.want(0, "lock", key)
+                b.want(0, "write", 64, 500 + key)
+                waiting = a.begin_blocked("dsm_node_lock", "lock", key)
+                b.kill()
+                a.finish(waiting, -errno.EOWNERDEAD, "lock of a killed process")
+                a.read(64, 500 + key)
+                a.want(0, "unlock", key)
+                # Not marked consistent: the next one is told too, also on the same node.
+                z.want(-errno.EOWNERDEAD, "lock", key)
+                z.want(0, "unlock", key)
+                s.want(-errno.EOWNERDEAD, "trylock", key) if key == 2 else \
+                    s.want(-errno.EOWNERDEAD, "lock", key)
+                s.want(0, "consistent", key)
+                s.want(-errno.EINVAL, "consistent", key)
+                s.want(0, "unlock", key)
+                a.want(0, "lock", key)
+                a.want(0, "unlock", key)
+
+
+def killed_inside_a_barrier(c):
+    with region(c, "1M") as name:
+        for key in range(3):
+            with actors(name, c.nodes[0], c.nodes[1], c.nodes[-1]) as (a, b, z):
+                there = a.begin_blocked("dsm_node_barrier", "barrier", key, 3)
+                b.begin_blocked("dsm_node_barrier", "barrier", key, 3)
+                b.settle()
+                a.settle()
+                b.kill()
+                a.finish(there, -errno.EOWNERDEAD, "barrier with a killed process")
+                # Who comes later is told as well; then the key is as new.
+                z.want(-errno.EOWNERDEAD, "barrier", key, 3)
+                there = a.begin("barrier", key, 2)
+                z.want(0, "barrier", key, 2)
+                a.finish(there, 0, "barrier of the others")
+
+
+def join_leave_and_unload_refusals(c):
+    node, other = c.nodes[1], c.nodes[0]
+    r = node.run(["dsmctl", "join", "--listen", node.address, "--seed", other.address])
+    expect(r.status and "already" in r.err, f"joined twice: {r}")
+    with region(c, "1M", "home=rr") as name:
+        with actors(name, node) as (a,):
+            a.want(0, "fill", 0, 4, PAGE, 1)
+            r = node.run(["rmmod", "dsm"])
+            expect(r.status and "dsm " in node.read("/proc/modules"), f"unloaded in use: {r}")
+            r = node.run(["dsmctl", "leave", "--force"])
+            expect(r.status and f"/dev/dsm-{name}" in r.err, f"left while in use: {r}")
+            a.want(0, "release")
+        r = node.run(["dsmctl", "leave"])
+        expect(r.status and "--force" in r.err, f"left with pages that would be lost: {r}")
+        with actors(name, other) as (a,):
+            a.want(0, "verify", 0, 4, PAGE, 1)
+
+
+def unload_leaves_nothing_and_load_works_again(c):
+    faults = c.unload()
+    expect(not faults, "\n".join(faults))
+    c.load()
+    c.join_all()
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["counter", name, 2, 20, 3], timeout=60)
