@@ -87,6 +87,13 @@ void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, boo
 	if (l->flags & DSM_LOCKF_LOST) {
 		refuse(e, l, node, -EHOSTDOWN, acts);
 	} else if (l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) {
+		/*
+		 * A node has one request under way. More would all be answered in one
+		 * step, beyond the messages that a step may send.
+		 */
+		list_for_each_entry(q, &l->queued, cont.link)
+			if (q->node == node)
+				return;
 		q = dsm_pool_take(e, DSM_POOL_REQUEST);
 		*q = (struct dsm_request){
 			.type = try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ,
@@ -369,6 +376,7 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	struct dsm_lock *l;
 	int complete = 1, err;
 	bool to_manager;
+	u16 manager;
 	u64 key;
 
 	dsm_reader_take(r, &body, sizeof(body));
@@ -378,8 +386,9 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	to_manager = hdr->type == DSM_MSG_LOCK_REQ || hdr->type == DSM_MSG_LOCK_TRY ||
 		     hdr->type == DSM_MSG_LOCK_RETURN || hdr->type == DSM_MSG_LOCK_TRY_DONE ||
 		     hdr->type == DSM_MSG_LOCK_STATE;
-	if (to_manager != (dsm_manager(s, DSM_MSG_LOCK_REQ, key) == e->self) &&
-	    hdr->type != DSM_MSG_LOCK_GRANT)
+	manager = dsm_manager(s, DSM_MSG_LOCK_REQ, key);
+	/* A token may come from any node; of the rest one end is the manager. */
+	if (hdr->type != DSM_MSG_LOCK_GRANT && manager != (to_manager ? e->self : from))
 		return -EPROTO;
 	if (hdr->type == DSM_MSG_LOCK_PASS || hdr->type == DSM_MSG_LOCK_TRY_PASS) {
 		u16 node = le16_to_cpu(body.node);
