@@ -27,10 +27,9 @@ struct hlist_head {
 	struct hlist_node *first;
 };
 
-#define container_of(ptr, type, member) ({				\
-	const __typeof__(((type *)0)->member) *member_ptr = (ptr);	\
-									\
-	(type *)((char *)member_ptr - offsetof(type, member)); })
+/* The second operand is never evaluated: it makes the compiler compare the types. */
+#define container_of(ptr, type, member) \
+	((type *)((char *)(1 ? (ptr) : &((type *)0)->member) - offsetof(type, member)))
 
 #define LIST_HEAD_INIT(name) { &(name), &(name) }
 #define LIST_HEAD(name) struct list_head name = LIST_HEAD_INIT(name)
