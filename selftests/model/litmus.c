@@ -101,9 +101,9 @@ PROG(l14_c, HEAR(1), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
 
 /* L15: a sibling stores all the time while a notice is applied and merged. */
 PROG(l15_a1, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0), BARRIER(0, 3), LOAD(0, 2, 2), LOAD(0, 3, 3),
-     BARRIER(0, 3));
+	BARRIER(0, 3));
 PROG(l15_a2, STORE(0, 2, 1), STORE(0, 3, 1), STORE(0, 2, 2), STORE(0, 3, 2), STORE(0, 2, 3), BARRIER(0, 3),
-     LOAD(0, 2, 2), BARRIER(0, 3));
+	LOAD(0, 2, 2), BARRIER(0, 3));
 PROG(l15_b, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0), BARRIER(0, 3), LOAD(0, 2, 0), LOAD(0, 3, 1), BARRIER(0, 3));
 
 /* The same with flushes all the time. */
@@ -118,7 +118,7 @@ PROG(l16_b2, PREFETCH(0), LOAD(0, 1, 0));
 
 /* L17: own diff on its way when a notice makes us fetch. */
 PROG(l17_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), EARLY, HEAR(0), LOCK(1), LOAD(0, 0, 0), LOAD(0, 1, 1), STORE(0, 2, 3),
-     UNLOCK(1), BARRIER(0, 2), LOAD(0, 2, 2), BARRIER(0, 2));
+	UNLOCK(1), BARRIER(0, 2), LOAD(0, 2, 2), BARRIER(0, 2));
 PROG(l17_b, LOCK(1), STORE(0, 1, 2), UNLOCK(1), TELL(0), BARRIER(0, 2), LOAD(0, 0, 0), LOAD(0, 2, 1), BARRIER(0, 2));
 
 /* L23: phases. */
@@ -176,7 +176,7 @@ PROG(l43_b, LOAD(0, 0, 1), HEAR(0), ACQUIRE, LOAD(0, 0, 0));
 
 /* Tries. */
 PROG(try_t, TRY(0, 3), INC(0, 0), UNLOCK(0), TRY(0, 3), INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0),
-     BARRIER(0, 4));
+	BARRIER(0, 4));
 PROG(try_l, LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0), BARRIER(0, 4));
 
 static const char *try_final(void)
@@ -199,9 +199,9 @@ PROG(clear_b, WAIT(0), LOAD(0, 0, 0), BARRIER(0, 2), BARRIER(0, 2), WAIT(0), LOA
 
 /* Two pages, two locks, threads on all nodes. */
 PROG(mix_1, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), LOCK(1), INC(0, 1), UNLOCK(1), BARRIER(0, 4), LOAD(0, 0, 0),
-     LOAD(0, 1, 1), LOAD(1, 0, 2), BARRIER(0, 4));
+	LOAD(0, 1, 1), LOAD(1, 0, 2), BARRIER(0, 4));
 PROG(mix_2, LOCK(1), INC(0, 1), UNLOCK(1), LOCK(0), INC(1, 0), INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0),
-     LOAD(0, 1, 1), LOAD(1, 0, 2), BARRIER(0, 4));
+	LOAD(0, 1, 1), LOAD(1, 0, 2), BARRIER(0, 4));
 
 static const char *mix_final(void)
 {
@@ -211,7 +211,7 @@ static const char *mix_final(void)
 /* Loss of a node while everything is in use. */
 PROG(crash_t, LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 3), LOCK(1), INC(1, 0), UNLOCK(1), RELEASE, ACQUIRE, LOAD(0, 0, 0));
 PROG(crash_l, LOCK(0), INC(0, 0), UNLOCK(0), TRY(0, 3), INC(0, 0), UNLOCK(0), LOCK(1), INC(1, 1), UNLOCK(1), LOCK(0),
-     INC(0, 0), UNLOCK(0));
+	INC(0, 0), UNLOCK(0));
 PROG(crash_f, STORE(0, 0, 1), SET(0), WAIT(1), LOAD(1, 0, 0));
 PROG(crash_g, STORE(1, 0, 1), SET(1), WAIT(0), LOAD(0, 0, 0));
 PROG(crash_b, STORE(0, 0, 1), BARRIER(0, 4), STORE(0, 1, 1), BARRIER(0, 4), LOAD(0, 1, 1), BARRIER(1, 4));
