@@ -128,6 +128,21 @@ static u32 tokens_at(struct node *n, u64 key)
 	}
 }
 
+/* L33: local hand-overs do not keep the token from a node whose turn has come. */
+static void check_turns(struct node *n, u32 k)
+{
+	const struct dsm_lock *l = dsm_lock_find(&n->e, n->space.id, w.lock_key[k]);
+	u32 *from = &w.o.overdue_from[k][node_id(n)], now = w.o.node_sections[k][node_id(n)];
+
+	if (!l || l->next == DSM_NO_NODE || l->state == DSM_LOCK_WAITING)
+		*from = 0;
+	else if (!*from)
+		*from = now + 1;
+	else if (now + 1 - *from > DSM_LOCK_LOCAL_RUN + 1)
+		fail("L33: %c keeps lock %u for %u sections although %c waits", 'A' + node_id(n), k, now + 1 - *from,
+		     'A' + l->next);
+}
+
 static void check_tokens(void)
 {
 	u32 k, i;
@@ -135,6 +150,9 @@ static void check_tokens(void)
 	for (k = 0; k < MAX_KEYS; k++) {
 		u32 tokens = 0;
 
+		for (i = 0; i < w.l->nodes; i++)
+			if (!w.node[i].dead)
+				check_turns(&w.node[i], k);
 		for (i = 0; i < w.l->nodes; i++)
 			if (!w.node[i].dead)
 				tokens += tokens_at(&w.node[i], w.lock_key[k]);

@@ -13,6 +13,9 @@ void crash_node(u32 node)
 
 	say("node %c is gone", 'A' + node);
 	n->dead = true;
+	for (i = 0; i < MAX_PAGES; i++)
+		w.o.lost_page[i] = w.set.home[i] == node ||
+				   (n->exists[i] && (n->page[i].state == DSM_PAGE_HOME || n->page[i].state == DSM_PAGE_HOMEW));
 	w.crashed = node;
 	for (i = 0; i < MAX_FLUSHERS; i++)
 		n->flusher[i].state = FS_IDLE;

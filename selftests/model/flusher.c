@@ -36,6 +36,21 @@ static void take(struct node *n, struct flusher *f)
 		n->flush = false;
 }
 
+/* More references than the page tables hold: a device's, or only a fault's under way. */
+static bool is_pinned(struct node *n, u32 p)
+{
+	u32 i;
+
+	for (i = 0; i < w.l->threads; i++) {
+		const struct thread *t = &w.thread[i];
+
+		if (t->node == node_id(n) && t->prog[t->pc].a == p && t->mkwrite &&
+		    (t->state == TS_FAULT || t->state == TS_PAGE_LOCK))
+			return true;
+	}
+	return n->pins[p];
+}
+
 static void down(struct node *n, struct flusher *f)
 {
 	struct dsm_page *p = f->page[f->i];
@@ -44,7 +59,7 @@ static void down(struct node *n, struct flusher *f)
 	bool diff;
 
 	step_begin(n, &acts);
-	diff = dsm_rel_downgraded(&n->e, p, n->pins[k], &f->keep, &acts);
+	diff = dsm_rel_downgraded(&n->e, p, is_pinned(n, k), &f->keep, &acts);
 	step_end(n, &acts);
 	say("%c.flush page %u downgraded%s, now %s", 'A' + node_id(n), k, f->keep ? " (pinned)" : "",
 	    page_state_name(p->state));

@@ -166,7 +166,7 @@ PROG(l41_c, LOAD(0, 0, 1), BARRIER(1, 2), LOAD(0, 0, 0));
 /* L42: time limits and kills anywhere. */
 PROG(l42_t, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0));
 PROG(l42_k, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(1), UNLOCK(1), LOCK(0), INC(0, 0), UNLOCK(0));
-PROG(l42_b, STORE(0, 0, 1), BARRIER(0, 3));
+PROG(l42_b, INC(0, 0), RELEASE, LOOP(4, 0), BARRIER(0, 3));
 PROG(l42_f, STORE(0, 0, 1), SET(0), WAIT(1));
 PROG(l42_g, SET(1), WAIT(0), LOAD(0, 0, 0));
 

@@ -255,6 +255,9 @@ struct oracle {
 	u8 noticed[MAX_PAGES][256];
 	bool log_trimmed;
 	u32 sections[MAX_THREADS];
+	u32 node_sections[MAX_KEYS][MAX_NODES];
+	u32 overdue_from[MAX_KEYS][MAX_NODES];	/* sections + 1 when another node's turn came; 0: none waits */
+	bool lost_page[MAX_PAGES];
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_ENV_TIMEOUT, ACT_ENV_KILL,

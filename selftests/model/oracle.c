@@ -47,7 +47,7 @@ void oracle_load(struct thread *t, u32 p, u32 byte, s8 value)
 	s8 wanted = 0;
 
 	/* What a lost home had is lost; its copies are not kept up. */
-	if (w.crashed >= 0)
+	if (w.o.lost_page[p])
 		return;
 	for (i = n; i--;) {
 		bool hidden = false;

@@ -224,6 +224,7 @@ static void lock_result(struct thread *t, int ret)
 		fail("lock %u is taken by %s with result %d", op->a, thread_name(t), ret);
 	o->holder[op->a] = t->id + 1;
 	o->sections[t->id]++;
+	o->node_sections[op->a][t->node]++;
 	clock_join(&t->clock, &o->lock[op->a]);
 	if (ret == -EOWNERDEAD) {
 		struct dsm_lock_owner owner = owner_of(t);
