@@ -513,6 +513,9 @@ static int apply_to_region(struct dsm_wire_control *msg)
 			err = -EBUSY;
 			break;
 		}
+		/* -2: being removed. Requests run at once: a second one must not remove it too. */
+		if (atomic_cmpxchg(&r->opens, -1, -2) != -1)
+			break;
 		dsm_node_region_put(r);
 		dsm_region_remove(r);
 		return 0;

@@ -39,7 +39,7 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
  * @policy: text of the effective settings
  * @minor:  minor number; set by ctl
  * @device: device node; set by ctl
- * @opens:  open files on this node; negative: being destroyed
+ * @opens:  open files on this node; -1: shall be destroyed, -2: is being removed
  * @active: the coordinator confirmed that every member knows the region and its members
  * @mm:     mm side
  * @space:  core side
