@@ -247,12 +247,25 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 	return 0;
 }
 
+static void mark_gone(struct list_head *conts, u16 node, u32 xid)
+{
+	struct dsm_request *q;
+	struct dsm_cont *c;
+
+	list_for_each_entry(c, conts, link) {
+		if (c->kind != DSM_CONT_REQUEST)
+			continue;
+		q = container_of(c, struct dsm_request, cont);
+		if (q->type == DSM_MSG_BAR_ARRIVE && q->node == node && q->xid == xid)
+			q->op = 1;
+	}
+}
+
 static void abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
 			     struct dsm_actions *acts)
 {
 	struct dsm_barrier *b = find(e, region, key);
 	struct dsm_request *q, *tmp;
-	struct dsm_cont *c;
 
 	if (b) {
 		list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
@@ -265,17 +278,10 @@ static void abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node
 			return;
 		}
 	}
-	/* Its knowledge is still being pulled: it will be counted as gone. */
-	list_for_each_entry(c, &e->pull[node].now, link) {
-		q = container_of(c, struct dsm_request, cont);
-		if (c->kind == DSM_CONT_REQUEST && q->type == DSM_MSG_BAR_ARRIVE && q->xid == xid)
-			q->op = 1;
-	}
-	list_for_each_entry(c, &e->pull[node].then, link) {
-		q = container_of(c, struct dsm_request, cont);
-		if (c->kind == DSM_CONT_REQUEST && q->type == DSM_MSG_BAR_ARRIVE && q->xid == xid)
-			q->op = 1;
-	}
+	/* Its knowledge is still being pulled, or has just come: it will be counted as gone. */
+	mark_gone(&e->pull[node].now, node, xid);
+	mark_gone(&e->pull[node].then, node, xid);
+	mark_gone(&e->ready, node, xid);
 }
 
 /**
