@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Rules of core/flag.c: set, clear, test, wait, and the bare release and acquire. The key of these tests is managed by A.
+ */
+#include "unit.h"
+#include "world.h"
+
+#define A 0
+#define B 1
+#define C 2
+
+static u64 K;
+
+static int start3(void **state)
+{
+	world_start(3);
+	K = world_key(DSM_MSG_FLAG_OP, A, 0);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	world_stop();
+	return 0;
+}
+
+static int begin(u16 node, u8 op, struct dsm_waiter *waiter)
+{
+	int err;
+
+	dsm_waiter_init(waiter);
+	err = dsm_flag_start(world_engine(node), &w.node[node].space, K, op, waiter, world_begin(node));
+	world_end(node);
+	return err;
+}
+
+static int flag(u16 node, u8 op)
+{
+	struct dsm_waiter waiter;
+	int err = begin(node, op, &waiter);
+
+	if (err)
+		return err;
+	world_run();
+	unit_require(waiter.done, "operation %u of node %u is not answered", op, node);
+	return waiter.status;
+}
+
+static bool cancel(u16 node, struct dsm_waiter *waiter)
+{
+	bool gone = dsm_flag_cancel(world_engine(node), &w.node[node].space, K, waiter, world_begin(node));
+
+	world_end(node);
+	return gone;
+}
+
+static bool exists(void)
+{
+	return dsm_key_bucket(world_engine(A)->flags, WORLD_REGION, K)->first;
+}
+
+struct row {
+	bool set;
+	u8 op;
+	int want;
+	bool set_after;
+};
+
+static const struct row rows[] = {
+	{ false, DSM_FLAG_TEST, -EAGAIN, false }, { true, DSM_FLAG_TEST, 0, true },
+	{ false, DSM_FLAG_SET, 0, true }, { true, DSM_FLAG_SET, -EALREADY, true },
+	{ false, DSM_FLAG_CLEAR, 0, false }, { true, DSM_FLAG_CLEAR, 0, false },
+	{ true, DSM_FLAG_WAIT, 0, true },
+};
+
+static void operation_takes_its_row_at_every_node(void **state)
+{
+	const struct row *r;
+	u16 n;
+
+	for (r = rows; r < rows + ARRAY_SIZE(rows); r++)
+		for (n = A; n <= C; n++) {
+			int got;
+
+			flag(B, r->set ? DSM_FLAG_SET : DSM_FLAG_CLEAR);
+			got = flag(n, r->op);
+			unit_require(got == r->want, "set %d, operation %u at node %u: %d", r->set, r->op, n, got);
+			assert_int_equal(flag(C, DSM_FLAG_TEST), r->set_after ? 0 : -EAGAIN);
+			/* A clear flag that nobody waits for costs nothing. */
+			assert_int_equal(exists(), r->set_after);
+		}
+}
+
+static void set_wakes_every_waiter(void **state)
+{
+	struct dsm_waiter waiter[6];
+	u32 i;
+
+	for (i = 0; i < 6; i++) {
+		assert_int_equal(begin(i % 3, DSM_FLAG_WAIT, &waiter[i]), 0);
+		world_run();
+		assert_false(waiter[i].done);
+	}
+	assert_int_equal(flag(B, DSM_FLAG_SET), 0);
+	for (i = 0; i < 6; i++) {
+		assert_true(waiter[i].done);
+		assert_int_equal(waiter[i].status, 0);
+	}
+}
+
+static void waiter_of_a_flag_that_is_cleared_at_once_is_woken(void **state)
+{
+	struct dsm_waiter wait, set, clear;
+
+	begin(C, DSM_FLAG_WAIT, &wait);
+	world_run();
+	w.hold_run = true;
+	begin(A, DSM_FLAG_SET, &set);
+	begin(A, DSM_FLAG_CLEAR, &clear);
+	w.hold_run = false;
+	world_run();
+	assert_true(wait.done);
+	assert_int_equal(wait.status, 0);
+	assert_int_equal(flag(A, DSM_FLAG_TEST), -EAGAIN);
+}
+
+static void what_the_setter_wrote_is_seen_by_who_waited(void **state)
+{
+	struct dsm_waiter wait;
+	u16 from, to;
+
+	for (from = A; from <= C; from++)
+		for (to = A; to <= C; to++) {
+			if (from == to)
+				continue;
+			flag(A, DSM_FLAG_CLEAR);
+			world_load(to, 4, 0);
+			begin(to, DSM_FLAG_WAIT, &wait);
+			world_run();
+			world_store(from, 4, 0, 16 * from + to + 1);
+			assert_int_equal(world_release(from), 0);
+			flag(from, DSM_FLAG_SET);
+			assert_true(wait.done);
+			world_acquire(to);
+			assert_int_equal(world_load(to, 4, 0), 16 * from + to + 1);
+		}
+}
+
+static void set_with_more_knowledge_than_fits_waits_for_the_pull(void **state)
+{
+	struct dsm_waiter wait, set;
+	u32 i;
+
+	begin(B, DSM_FLAG_WAIT, &wait);
+	world_run();
+	for (i = 0; i < 300; i++) {
+		world_store(C, 2, 0, i);
+		world_release(C);
+	}
+	w.held[DSM_MSG_INTERVALS] = true;
+	begin(C, DSM_FLAG_SET, &set);
+	world_run();
+	assert_false(wait.done);
+	assert_false(exists() && set.done);
+	w.held[DSM_MSG_INTERVALS] = false;
+	world_run();
+	assert_true(set.done);
+	assert_true(wait.done);
+	assert_int_equal(world_engine(B)->known[C], 300);
+}
+
+static void cancelled_wait_is_forgotten_at_the_manager(void **state)
+{
+	struct dsm_waiter wait, other;
+	u16 n;
+
+	for (n = A; n <= C; n++) {
+		begin(n, DSM_FLAG_WAIT, &wait);
+		world_run();
+		assert_true(exists());
+		assert_true(cancel(n, &wait));
+		world_run();
+		assert_false(exists());
+		/* Only that one. */
+		begin(n, DSM_FLAG_WAIT, &other);
+		begin(n, DSM_FLAG_WAIT, &wait);
+		world_run();
+		assert_true(cancel(n, &wait));
+		world_run();
+		assert_int_equal(flag(B, DSM_FLAG_SET), 0);
+		assert_true(other.done);
+		assert_false(wait.done);
+		assert_false(cancel(n, &other));
+		flag(B, DSM_FLAG_CLEAR);
+	}
+}
+
+static void cancel_that_crosses_the_answer_is_harmless(void **state)
+{
+	struct dsm_waiter wait;
+
+	begin(C, DSM_FLAG_WAIT, &wait);
+	world_run();
+	w.held[DSM_MSG_FLAG_REPLY] = true;
+	assert_int_equal(flag(A, DSM_FLAG_SET), 0);
+	assert_int_equal(world_count(DSM_MSG_FLAG_REPLY), 1);
+	assert_true(cancel(C, &wait));
+	w.held[DSM_MSG_FLAG_REPLY] = false;
+	world_run();
+	assert_false(wait.done);
+}
+
+static void result_of_a_reply_is_one_of_the_known(void **state)
+{
+	static const struct { u32 wire; int want; } table[] = {
+		{ 0, 0 }, { EALREADY, -EALREADY }, { EAGAIN, -EAGAIN }, { 1, -EHOSTDOWN }, { 0xffffffff, -EHOSTDOWN },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		struct dsm_wire_flag body = { .key = cpu_to_le64(K), .status = cpu_to_le32(table[i].wire) };
+		struct dsm_waiter wait;
+		struct dsm_msgbuf *m;
+		u16 from;
+
+		begin(B, DSM_FLAG_WAIT, &wait);
+		/* Only the manager's answer counts. */
+		for (from = C; from != B; from = from == C ? A : B) {
+			m = world_forge(DSM_MSG_FLAG_REPLY, WORLD_REGION, wait.xid);
+			dsm_wire_put(m, &body, sizeof(body));
+			world_put_times(m, 3, 0);
+			assert_int_equal(world_inject(B, from, m), 0);
+			assert_int_equal(wait.done, from == A);
+		}
+		assert_int_equal(wait.status, table[i].want);
+		world_drop_at(0);
+	}
+}
+
+static void loss_of_the_manager_fails_those_who_wait(void **state)
+{
+	struct dsm_waiter wait;
+
+	begin(C, DSM_FLAG_WAIT, &wait);
+	world_run();
+	world_lose(A);
+	assert_true(wait.done);
+	assert_int_equal(wait.status, -EHOSTDOWN);
+	assert_int_equal(flag(C, DSM_FLAG_SET), -EHOSTDOWN);
+}
+
+static void loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing(void **state)
+{
+	struct dsm_waiter wait, mine;
+
+	begin(C, DSM_FLAG_WAIT, &wait);
+	begin(A, DSM_FLAG_WAIT, &mine);
+	world_run();
+	world_lose(C);
+	world_run();
+	assert_false(mine.done);
+	assert_int_equal(flag(B, DSM_FLAG_SET), 0);
+	assert_true(mine.done);
+	world_lose(B);
+	assert_int_equal(flag(A, DSM_FLAG_TEST), 0);
+	assert_int_equal(flag(A, DSM_FLAG_CLEAR), 0);
+	assert_false(exists());
+}
+
+/* ---- bare release and acquire ---- */
+
+static int push(u16 node)
+{
+	struct dsm_waiter waiter;
+	int err;
+
+	dsm_waiter_init(&waiter);
+	err = dsm_sync_push(world_engine(node), &w.node[node].space, &waiter, world_begin(node));
+	world_end(node);
+	if (err != -EINPROGRESS)
+		return err;
+	world_run();
+	assert_true(waiter.done);
+	return waiter.status;
+}
+
+static int pull(u16 node)
+{
+	struct dsm_waiter waiter;
+	int err;
+
+	dsm_waiter_init(&waiter);
+	err = dsm_sync_pull(world_engine(node), &w.node[node].space, &waiter, world_begin(node));
+	world_end(node);
+	if (err != -EINPROGRESS)
+		return err;
+	world_run();
+	assert_true(waiter.done);
+	return waiter.status;
+}
+
+static void bare_release_then_bare_acquire_shows_the_bytes(void **state)
+{
+	u16 from, to;
+
+	for (from = A; from <= C; from++)
+		for (to = A; to <= C; to++) {
+			world_load(to, 5, 0);
+			world_store(from, 5, 0, 16 * from + to + 1);
+			assert_int_equal(world_release(from), 0);
+			assert_int_equal(push(from), 0);
+			assert_int_equal(pull(to), 0);
+			world_acquire(to);
+			assert_int_equal(world_load(to, 5, 0), 16 * from + to + 1);
+		}
+}
+
+static void push_of_nothing_new_sends_nothing(void **state)
+{
+	u16 n;
+
+	for (n = A; n <= C; n++) {
+		world_store(n, n, 0, 1);
+		world_release(n);
+		assert_int_equal(push(n), 0);
+	}
+	for (n = A; n <= C; n++)
+		pull(n);
+	w.held[DSM_MSG_SYNC_PUSH] = true;
+	for (n = A; n <= C; n++)
+		assert_int_equal(push(n), 0);
+	assert_int_equal(w.n_fly, 0);
+}
+
+static void push_of_more_than_one_message_is_answered_when_all_is_there(void **state)
+{
+	u16 manager = dsm_manager(&w.node[A].space, DSM_MSG_SYNC_PUSH, 0), n = (manager + 1) % 3;
+	u32 i;
+
+	for (i = 0; i < 300; i++) {
+		world_store(n, n, 0, i);
+		world_release(n);
+	}
+	assert_int_equal(push(n), 0);
+	assert_int_equal(world_engine(manager)->known[n], 300);
+	assert_int_equal(pull((n + 1) % 3), 0);
+	assert_int_equal(pull((n + 2) % 3), 0);
+}
+
+static void lost_sync_manager_is_told(void **state)
+{
+	u16 manager = dsm_manager(&w.node[A].space, DSM_MSG_SYNC_PUSH, 0), n = (manager + 1) % 3;
+
+	world_store(n, n, 0, 1);
+	world_release(n);
+	world_lose(manager);
+	assert_int_equal(push(n), -EHOSTDOWN);
+	assert_int_equal(pull(n), -EHOSTDOWN);
+}
+
+static void pull_that_the_loss_cuts_ends_with_everything_invalid(void **state)
+{
+	u16 manager = dsm_manager(&w.node[A].space, DSM_MSG_SYNC_PUSH, 0), n = (manager + 1) % 3;
+	struct dsm_waiter waiter;
+
+	dsm_waiter_init(&waiter);
+	assert_int_equal(dsm_sync_pull(world_engine(n), &w.node[n].space, &waiter, world_begin(n)), -EINPROGRESS);
+	world_end(n);
+	world_lose(manager);
+	world_run();
+	assert_true(waiter.done);
+	assert_true(world_engine(n)->inval_all);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, start3, stop)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(operation_takes_its_row_at_every_node),
+		T(set_wakes_every_waiter),
+		T(waiter_of_a_flag_that_is_cleared_at_once_is_woken),
+		T(what_the_setter_wrote_is_seen_by_who_waited),
+		T(set_with_more_knowledge_than_fits_waits_for_the_pull),
+		T(cancelled_wait_is_forgotten_at_the_manager),
+		T(cancel_that_crosses_the_answer_is_harmless),
+		T(result_of_a_reply_is_one_of_the_known),
+		T(loss_of_the_manager_fails_those_who_wait),
+		T(loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing),
+		T(bare_release_then_bare_acquire_shows_the_bytes),
+		T(push_of_nothing_new_sends_nothing),
+		T(push_of_more_than_one_message_is_answered_when_all_is_there),
+		T(lost_sync_manager_is_told),
+		T(pull_that_the_loss_cuts_ends_with_everything_invalid),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
