@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Rules of core/flag.c: set, clear, test, wait, and the bare release and acquire. The key of these tests is managed by A.
+ * Rules of core/flag.c: set, clear, test, wait, and the bare release and acquire.
+ * The key of these tests is managed by A.
  */
 #include "unit.h"
 #include "world.h"
