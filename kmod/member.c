@@ -8,6 +8,7 @@
  * at a time.
  */
 #include <linux/inet.h>
+#include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "control.h"
@@ -308,10 +309,11 @@ static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline,
 }
 
 static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 node,
-		     struct dsm_errtxt *err)
+		     u64 cluster, struct dsm_errtxt *err)
 {
 	struct dsm_net_config cfg = {
 		.listen = *listen,
+		.cluster = cluster,
 		.node = node == DSM_NODE_ANY ? DSM_NO_NODE : node,
 		.peer_timeout_ms = dsm_param_peer_timeout_ms,
 	};
@@ -359,6 +361,7 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 	struct sockaddr_in listen = { .sin_family = AF_INET }, seed = { .sin_family = AF_INET };
 	unsigned long deadline =
 		jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
+	u64 cluster;
 	u16 seed_node;
 	int ret;
 
@@ -374,8 +377,11 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 		dsm_errtxt_set(err, "this node has joined (or is joining or leaving) already; see dsmctl status");
 		return -EISCONN;
 	}
-	ret = start_net(n, &listen, arg->seed_addr || arg->node != DSM_NODE_ANY ? arg->node : 0,
-			err);
+	/* Who starts a cluster names it; a joiner learns the name from its seed. */
+	cluster = arg->seed_addr ? 0 : get_random_u64() | 1;
+	if (!arg->seed_addr && arg->node == DSM_NODE_ANY)
+		arg->node = 0;
+	ret = start_net(n, &listen, arg->node, cluster, err);
 	if (ret) {
 		atomic_set(&n->state, DSM_MEMBER_NONE);
 		return ret;
