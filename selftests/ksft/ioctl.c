@@ -62,46 +62,45 @@ FIXTURE_TEARDOWN_PARENT(ioctl)
 }
 
 /* The errno of a call whose argument says @size bytes, or 0. */
-static int call(FIXTURE_DATA(ioctl) *self, const FIXTURE_VARIANT(ioctl) *v, unsigned long cmd,
-		uint32_t size)
+static int call(int fd, uint32_t *arg, unsigned long cmd, uint32_t flags, uint32_t size)
 {
-	self->arg[0] = size;
-	self->arg[1] = v->flags;
-	return ioctl(self->fd, cmd, self->arg) ? errno : 0;
+	arg[0] = size;
+	arg[1] = flags;
+	return ioctl(fd, cmd, arg) ? errno : 0;
 }
 
 TEST_F(ioctl, exact_length_is_accepted)
 {
-	EXPECT_EQ(variant->error, call(self, variant, variant->cmd, variant->size));
+	EXPECT_EQ(variant->error, call(self->fd, self->arg, variant->cmd, variant->flags, variant->size));
 }
 
 TEST_F(ioctl, shorter_is_refused)
 {
-	EXPECT_EQ(EINVAL, call(self, variant, variant->cmd, 0));
-	EXPECT_EQ(EINVAL, call(self, variant, variant->cmd, 4));
-	EXPECT_EQ(EINVAL, call(self, variant, variant->cmd, variant->size - 1));
+	EXPECT_EQ(EINVAL, call(self->fd, self->arg, variant->cmd, variant->flags, 0));
+	EXPECT_EQ(EINVAL, call(self->fd, self->arg, variant->cmd, variant->flags, 4));
+	EXPECT_EQ(EINVAL, call(self->fd, self->arg, variant->cmd, variant->flags, variant->size - 1));
 }
 
 TEST_F(ioctl, longer_with_zeros_is_accepted)
 {
-	EXPECT_EQ(variant->error, call(self, variant, variant->cmd, variant->size + 8));
+	EXPECT_EQ(variant->error, call(self->fd, self->arg, variant->cmd, variant->flags, variant->size + 8));
 	memset(self->arg, 0, sizeof(self->arg));
-	EXPECT_EQ(variant->error, call(self, variant, variant->cmd, 4096));
+	EXPECT_EQ(variant->error, call(self->fd, self->arg, variant->cmd, variant->flags, 4096));
 }
 
 TEST_F(ioctl, longer_with_unknown_content_is_refused)
 {
 	((char *)self->arg)[variant->size] = 1;
-	EXPECT_EQ(E2BIG, call(self, variant, variant->cmd, variant->size + 8));
+	EXPECT_EQ(E2BIG, call(self->fd, self->arg, variant->cmd, variant->flags, variant->size + 8));
 	((char *)self->arg)[variant->size] = 0;
 	((char *)self->arg)[4095] = 1;
-	EXPECT_EQ(E2BIG, call(self, variant, variant->cmd, 4096));
+	EXPECT_EQ(E2BIG, call(self->fd, self->arg, variant->cmd, variant->flags, 4096));
 }
 
 TEST_F(ioctl, absurd_length_is_refused)
 {
-	EXPECT_EQ(E2BIG, call(self, variant, variant->cmd, 8192));
-	EXPECT_EQ(E2BIG, call(self, variant, variant->cmd, ~0u));
+	EXPECT_EQ(E2BIG, call(self->fd, self->arg, variant->cmd, variant->flags, 8192));
+	EXPECT_EQ(E2BIG, call(self->fd, self->arg, variant->cmd, variant->flags, ~0u));
 }
 
 TEST_F(ioctl, size_bits_of_the_number_do_not_matter)
@@ -109,17 +108,17 @@ TEST_F(ioctl, size_bits_of_the_number_do_not_matter)
 	unsigned long cmd = _IOC(_IOC_DIR(variant->cmd), _IOC_TYPE(variant->cmd),
 				 _IOC_NR(variant->cmd), 4);
 
-	EXPECT_EQ(variant->error, call(self, variant, cmd, variant->size));
+	EXPECT_EQ(variant->error, call(self->fd, self->arg, cmd, variant->flags, variant->size));
 }
 
 TEST_F(ioctl, unknown_flags_are_refused)
 {
-	FIXTURE_VARIANT(ioctl) v = *variant;
+	uint32_t flags;
 
 	if (!variant->has_flags)
 		SKIP(return, "has no flags");
-	for (v.flags = 0x80000000; v.flags >= 0x100; v.flags >>= 1)
-		EXPECT_EQ(EINVAL, call(self, &v, v.cmd, v.size));
+	for (flags = 0x80000000; flags >= 0x100; flags >>= 1)
+		EXPECT_EQ(EINVAL, call(self->fd, self->arg, variant->cmd, flags, variant->size));
 }
 
 TEST_F(ioctl, bad_pointers_are_refused)
@@ -145,7 +144,7 @@ TEST_F(ioctl, control_calls_need_the_control_file)
 	case DSM_IOC_REGION_CREATE:
 	case DSM_IOC_REGION_DESTROY:
 		self->fd = self->r.fd;
-		EXPECT_EQ(ENOTTY, call(self, variant, variant->cmd, variant->size));
+		EXPECT_EQ(ENOTTY, call(self->fd, self->arg, variant->cmd, variant->flags, variant->size));
 	}
 }
 

@@ -15,11 +15,22 @@
 #define BYTES (REMOTE_PAGES * PAGE)
 #define DISK "/dev/vda"
 
-FIXTURE(remote) {
+/**
+ * struct remote - the region shared with the partner
+ * @r:    region, opened
+ * @p:    mapping of its REMOTE_PAGES pages, and of the orders behind them
+ * @o:    the orders
+ * @seed: of the pattern that the partner wrote last
+ */
+struct remote {
 	struct region r;
 	unsigned char *p;
 	struct orders *o;
 	uint64_t seed;
+};
+
+FIXTURE(remote) {
+	struct remote t;
 };
 
 static int flag(int fd, unsigned long cmd, uint64_t key)
@@ -30,64 +41,64 @@ static int flag(int fd, unsigned long cmd, uint64_t key)
 }
 
 /* Starts a round; finish() waits for its end. */
-static int start(FIXTURE_DATA(remote) *self, enum order order, uint64_t times, uint64_t *round)
+static int start(struct remote *t, enum order what, uint64_t times, uint64_t *round)
 {
-	*round = self->o->last + 1;
-	self->o->order = order;
-	self->o->seed = self->seed;
-	self->o->times = times;
-	return flag(self->r.fd, DSM_IOC_FLAG_SET, 2 * *round);
+	*round = t->o->last + 1;
+	t->o->order = what;
+	t->o->seed = t->seed;
+	t->o->times = times;
+	return flag(t->r.fd, DSM_IOC_FLAG_SET, 2 * *round);
 }
 
-static int finish(FIXTURE_DATA(remote) *self, uint64_t round)
+static int finish(struct remote *t, uint64_t round)
 {
-	return flag(self->r.fd, DSM_IOC_FLAG_WAIT, 2 * round + 1);
+	return flag(t->r.fd, DSM_IOC_FLAG_WAIT, 2 * round + 1);
 }
 
 /* All pages get the pattern of a new seed, at the partner's. */
-static int refill(FIXTURE_DATA(remote) *self)
+static int refill(struct remote *t)
 {
 	uint64_t round;
 	int err;
 
-	self->seed = self->o->last * 7 + 1;
-	err = start(self, ORDER_FILL, 0, &round);
-	return err ? err : finish(self, round);
+	t->seed = t->o->last * 7 + 1;
+	err = start(t, ORDER_FILL, 0, &round);
+	return err ? err : finish(t, round);
 }
 
 /* Bytes of @p that are not those at @first of the region. */
-static size_t wrong_bytes(FIXTURE_DATA(remote) *self, const unsigned char *p, size_t first, size_t n)
+static size_t wrong_bytes(struct remote *t, const unsigned char *p, size_t first, size_t n)
 {
 	size_t i, wrong = 0;
 
 	for (i = 0; i < n; i++)
-		wrong += p[i] != pattern(self->seed, first + i);
+		wrong += p[i] != pattern(t->seed, first + i);
 	return wrong;
 }
 
 FIXTURE_SETUP(remote)
 {
-	snprintf(self->r.path, sizeof(self->r.path), "%s", REMOTE_REGION);
-	self->r.fd = open(self->r.path, O_RDWR);
-	if (self->r.fd < 0)
+	snprintf(self->t.r.path, sizeof(self->t.r.path), "%s", REMOTE_REGION);
+	self->t.r.fd = open(self->t.r.path, O_RDWR);
+	if (self->t.r.fd < 0)
 		SKIP(return, "no second node");
-	self->p = (unsigned char *)map_region(&self->r, REMOTE_PAGES + 1, 0, PROT_READ | PROT_WRITE);
-	ASSERT_NE(MAP_FAILED, (void *)self->p);
-	self->o = (struct orders *)(self->p + BYTES);
-	ASSERT_EQ(0, refill(self));
+	self->t.p = (unsigned char *)map_region(&self->t.r, REMOTE_PAGES + 1, 0, PROT_READ | PROT_WRITE);
+	ASSERT_NE(MAP_FAILED, (void *)self->t.p);
+	self->t.o = (struct orders *)(self->t.p + BYTES);
+	ASSERT_EQ(0, refill(&self->t));
 }
 
 FIXTURE_TEARDOWN(remote)
 {
-	munmap(self->p, (REMOTE_PAGES + 1) * PAGE);
-	EXPECT_EQ(0, close(self->r.fd));
+	munmap(self->t.p, (REMOTE_PAGES + 1) * PAGE);
+	EXPECT_EQ(0, close(self->t.r.fd));
 }
 
 TEST_F(remote, load)
 {
 	uint64_t before = counter(DSM_STAT_PAGE_TRANSFERS);
 
-	EXPECT_EQ(0u, wrong_bytes(self, self->p, 0, BYTES));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p, 0, BYTES));
 	/* Half of the pages are homed here; the others came. */
 	EXPECT_LE(before + REMOTE_PAGES / 2, counter(DSM_STAT_PAGE_TRANSFERS));
 }
@@ -97,11 +108,11 @@ TEST_F(remote, store_keeps_the_rest_of_the_page)
 	size_t i;
 
 	for (i = 0; i < REMOTE_PAGES; i++)
-		self->p[i * PAGE + 7] = i;
+		self->t.p[i * PAGE + 7] = i;
 	for (i = 0; i < REMOTE_PAGES; i++) {
-		EXPECT_EQ(i, self->p[i * PAGE + 7]);
-		EXPECT_EQ(0u, wrong_bytes(self, self->p + i * PAGE, i * PAGE, 7));
-		EXPECT_EQ(0u, wrong_bytes(self, self->p + i * PAGE + 8, i * PAGE + 8, PAGE - 8));
+		EXPECT_EQ(i, self->t.p[i * PAGE + 7]);
+		EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + i * PAGE, i * PAGE, 7));
+		EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + i * PAGE + 8, i * PAGE + 8, PAGE - 8));
 	}
 }
 
@@ -109,8 +120,8 @@ TEST_F(remote, device_is_read)
 {
 	unsigned char *buf = malloc(BYTES);
 
-	EXPECT_EQ((ssize_t)BYTES, pread(self->r.fd, buf, BYTES, 0));
-	EXPECT_EQ(0u, wrong_bytes(self, buf, 0, BYTES));
+	EXPECT_EQ((ssize_t)BYTES, pread(self->t.r.fd, buf, BYTES, 0));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, buf, 0, BYTES));
 }
 
 TEST_F(remote, device_is_written_in_part)
@@ -118,28 +129,28 @@ TEST_F(remote, device_is_written_in_part)
 	unsigned char buf[100], back[4096];
 
 	memset(buf, 0xaa, sizeof(buf));
-	EXPECT_EQ(100, pwrite(self->r.fd, buf, 100, 5 * PAGE + 50));
-	EXPECT_EQ(100, pwrite(self->r.fd, buf, 100, 8 * PAGE - 50));
-	EXPECT_EQ((ssize_t)PAGE, pread(self->r.fd, back, PAGE, 5 * PAGE));
-	EXPECT_EQ(0u, wrong_bytes(self, back, 5 * PAGE, 50));
-	EXPECT_EQ(0u, wrong_bytes(self, back + 150, 5 * PAGE + 150, PAGE - 150));
-	EXPECT_EQ(0, memcmp(buf, self->p + 8 * PAGE - 50, 100));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 8 * PAGE + 50, 8 * PAGE + 50, PAGE - 50));
+	EXPECT_EQ(100, pwrite(self->t.r.fd, buf, 100, 5 * PAGE + 50));
+	EXPECT_EQ(100, pwrite(self->t.r.fd, buf, 100, 8 * PAGE - 50));
+	EXPECT_EQ((ssize_t)PAGE, pread(self->t.r.fd, back, PAGE, 5 * PAGE));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, back, 5 * PAGE, 50));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, back + 150, 5 * PAGE + 150, PAGE - 150));
+	EXPECT_EQ(0, memcmp(buf, self->t.p + 8 * PAGE - 50, 100));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 8 * PAGE + 50, 8 * PAGE + 50, PAGE - 50));
 }
 
 /* Source and destination are both elsewhere when the call starts. */
 TEST_F(remote, device_calls_take_region_buffers)
 {
-	EXPECT_EQ(3 * (ssize_t)PAGE, pread(self->r.fd, self->p + 20 * PAGE + 9, 3 * PAGE, 2 * PAGE));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 20 * PAGE + 9, 2 * PAGE, 3 * PAGE));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 20 * PAGE, 20 * PAGE, 9));
-	ASSERT_EQ(0, refill(self));
-	EXPECT_EQ(3 * (ssize_t)PAGE, pwrite(self->r.fd, self->p + 30 * PAGE, 3 * PAGE, 40 * PAGE + 1));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 40 * PAGE + 1, 30 * PAGE, 3 * PAGE));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 40 * PAGE, 40 * PAGE, 1));
-	ASSERT_EQ(0, refill(self));
-	EXPECT_EQ((ssize_t)PAGE, pread(self->r.fd, self->p + PAGE, PAGE, PAGE));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + PAGE, PAGE, PAGE));
+	EXPECT_EQ(3 * (ssize_t)PAGE, pread(self->t.r.fd, self->t.p + 20 * PAGE + 9, 3 * PAGE, 2 * PAGE));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 20 * PAGE + 9, 2 * PAGE, 3 * PAGE));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 20 * PAGE, 20 * PAGE, 9));
+	ASSERT_EQ(0, refill(&self->t));
+	EXPECT_EQ(3 * (ssize_t)PAGE, pwrite(self->t.r.fd, self->t.p + 30 * PAGE, 3 * PAGE, 40 * PAGE + 1));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 40 * PAGE + 1, 30 * PAGE, 3 * PAGE));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 40 * PAGE, 40 * PAGE, 1));
+	ASSERT_EQ(0, refill(&self->t));
+	EXPECT_EQ((ssize_t)PAGE, pread(self->t.r.fd, self->t.p + PAGE, PAGE, PAGE));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + PAGE, PAGE, PAGE));
 }
 
 static int temporary_file(void)
@@ -156,15 +167,15 @@ TEST_F(remote, file_is_written_and_read)
 	unsigned char *buf = malloc(BYTES);
 	int fd = temporary_file();
 
-	EXPECT_EQ((ssize_t)BYTES, pwrite(fd, self->p, BYTES, 0));
+	EXPECT_EQ((ssize_t)BYTES, pwrite(fd, self->t.p, BYTES, 0));
 	EXPECT_EQ((ssize_t)BYTES, pread(fd, buf, BYTES, 0));
-	EXPECT_EQ(0u, wrong_bytes(self, buf, 0, BYTES));
-	ASSERT_EQ(0, refill(self));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, buf, 0, BYTES));
+	ASSERT_EQ(0, refill(&self->t));
 	/* Into the middle of pages that are not here. */
-	EXPECT_EQ(5000, pread(fd, self->p + 3 * PAGE + 100, 5000, 0));
-	EXPECT_EQ(0, memcmp(buf, self->p + 3 * PAGE + 100, 5000));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 3 * PAGE, 3 * PAGE, 100));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 3 * PAGE + 5100, 3 * PAGE + 5100, 2 * PAGE - 5100));
+	EXPECT_EQ(5000, pread(fd, self->t.p + 3 * PAGE + 100, 5000, 0));
+	EXPECT_EQ(0, memcmp(buf, self->t.p + 3 * PAGE + 100, 5000));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 3 * PAGE, 3 * PAGE, 100));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 3 * PAGE + 5100, 3 * PAGE + 5100, 2 * PAGE - 5100));
 }
 
 TEST_F(remote, direct_io_writes_and_reads)
@@ -174,18 +185,18 @@ TEST_F(remote, direct_io_writes_and_reads)
 
 	if (fd < 0)
 		SKIP(return, "no " DISK);
-	EXPECT_EQ((ssize_t)BYTES, pwrite(fd, self->p, BYTES, 0));
-	memcpy(buf, self->p, BYTES);
-	ASSERT_EQ(0, refill(self));
+	EXPECT_EQ((ssize_t)BYTES, pwrite(fd, self->t.p, BYTES, 0));
+	memcpy(buf, self->t.p, BYTES);
+	ASSERT_EQ(0, refill(&self->t));
 	/* Sectors within pages that are not here; the rest of those pages must come, and stay. */
-	EXPECT_EQ(1024, pread(fd, self->p + 6 * PAGE + 512, 1024, 0));
-	EXPECT_EQ(8192, pread(fd, self->p + 11 * PAGE - 1024, 8192, 8192));
-	EXPECT_EQ(0, memcmp(buf, self->p + 6 * PAGE + 512, 1024));
-	EXPECT_EQ(0, memcmp(buf + 8192, self->p + 11 * PAGE - 1024, 8192));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 6 * PAGE, 6 * PAGE, 512));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 6 * PAGE + 1536, 6 * PAGE + 1536, PAGE - 1536));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 10 * PAGE, 10 * PAGE, PAGE - 1024));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 13 * PAGE - 1024, 13 * PAGE - 1024, 1024));
+	EXPECT_EQ(1024, pread(fd, self->t.p + 6 * PAGE + 512, 1024, 0));
+	EXPECT_EQ(8192, pread(fd, self->t.p + 11 * PAGE - 1024, 8192, 8192));
+	EXPECT_EQ(0, memcmp(buf, self->t.p + 6 * PAGE + 512, 1024));
+	EXPECT_EQ(0, memcmp(buf + 8192, self->t.p + 11 * PAGE - 1024, 8192));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 6 * PAGE, 6 * PAGE, 512));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 6 * PAGE + 1536, 6 * PAGE + 1536, PAGE - 1536));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 10 * PAGE, 10 * PAGE, PAGE - 1024));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 13 * PAGE - 1024, 13 * PAGE - 1024, 1024));
 }
 
 /*
@@ -208,45 +219,45 @@ TEST_F_TIMEOUT(remote, direct_io_meets_false_sharing_and_releases, 120)
 	for (i = 0; i < REMOTE_PAGES; i++) {
 		for (at = 0; at < REMOTE_HALF; at++)
 			buf[i * REMOTE_HALF + at] = pattern(mine, i * PAGE + at);
-		v[i] = (struct iovec){ self->p + i * PAGE, REMOTE_HALF };
+		v[i] = (struct iovec){ self->t.p + i * PAGE, REMOTE_HALF };
 	}
 	ASSERT_EQ((ssize_t)BYTES / 2, pwrite(fd, buf, BYTES / 2, 0));
-	ASSERT_EQ(0, start(self, ORDER_FALSE_SHARING, times, &round));
+	ASSERT_EQ(0, start(&self->t, ORDER_FALSE_SHARING, times, &round));
 	pid = fork();
 	if (!pid) {
 		for (;;) {
-			if (region_call(self->r.fd, DSM_IOC_RELEASE) ||
-			    region_call(self->r.fd, DSM_IOC_ACQUIRE))
+			if (region_call(self->t.r.fd, DSM_IOC_RELEASE) ||
+			    region_call(self->t.r.fd, DSM_IOC_ACQUIRE))
 				_exit(1);
 		}
 	}
 	waiter = fork();
 	if (!waiter)
-		_exit(-finish(self, round));
+		_exit(-finish(&self->t, round));
 	while (!waitpid(waiter, &i, WNOHANG)) {
 		for (i = 0; i < REMOTE_PAGES; i++)
-			memset(self->p + i * PAGE, rounds, REMOTE_HALF);
+			memset(self->t.p + i * PAGE, rounds, REMOTE_HALF);
 		ASSERT_EQ((ssize_t)BYTES / 2, preadv(fd, v, REMOTE_PAGES, 0));
 		for (i = 0; i < REMOTE_PAGES; i++)
 			for (at = 0; at < REMOTE_HALF; at++)
-				wrong += self->p[i * PAGE + at] != pattern(mine, i * PAGE + at);
+				wrong += self->t.p[i * PAGE + at] != pattern(mine, i * PAGE + at);
 		rounds++;
 	}
 	EXPECT_EQ(0u, wrong);
 	EXPECT_GT(rounds, 1);
 	kill(pid, SIGKILL);
 	EXPECT_EQ(128 + SIGKILL, child_status(pid));
-	ASSERT_EQ(0, finish(self, round));
+	ASSERT_EQ(0, finish(&self->t, round));
 	/* Both halves, at both nodes. */
-	self->seed += times - 1;
+	self->t.seed += times - 1;
 	for (i = 0; i < REMOTE_PAGES; i++) {
 		at = i * PAGE + REMOTE_HALF;
-		EXPECT_EQ(0u, wrong_bytes(self, self->p + at, at, PAGE - REMOTE_HALF));
+		EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + at, at, PAGE - REMOTE_HALF));
 	}
-	self->seed = mine;
-	ASSERT_EQ(0, start(self, ORDER_CHECK, 0, &round));
-	ASSERT_EQ(0, finish(self, round));
-	EXPECT_EQ(0u, self->o->wrong);
+	self->t.seed = mine;
+	ASSERT_EQ(0, start(&self->t, ORDER_CHECK, 0, &round));
+	ASSERT_EQ(0, finish(&self->t, round));
+	EXPECT_EQ(0u, self->t.o->wrong);
 }
 
 TEST_F(remote, other_process_reads_and_writes_through_process_vm)
@@ -255,22 +266,22 @@ TEST_F(remote, other_process_reads_and_writes_through_process_vm)
 
 	if (!pid) {
 		unsigned char *buf = malloc(BYTES);
-		struct iovec local = { buf, BYTES }, remote = { self->p, BYTES };
-		struct iovec few = { "xyz", 3 }, there = { self->p + 9 * PAGE + 1, 3 };
+		struct iovec local = { buf, BYTES }, remote = { self->t.p, BYTES };
+		struct iovec few = { "xyz", 3 }, there = { self->t.p + 9 * PAGE + 1, 3 };
 
 		if (process_vm_readv(parent, &local, 1, &remote, 1, 0) != (ssize_t)BYTES)
 			_exit(1);
-		if (wrong_bytes(self, buf, 0, BYTES))
+		if (wrong_bytes(&self->t, buf, 0, BYTES))
 			_exit(2);
-		if (refill(self))
+		if (refill(&self->t))
 			_exit(3);
 		_exit(process_vm_writev(parent, &few, 1, &there, 1, 0) == 3 ? 0 : 4);
 	}
 	EXPECT_EQ(0, child_status(pid));
 	/* The child had the partner write the pages anew. */
-	self->seed = self->o->seed;
-	EXPECT_EQ(0, memcmp("xyz", self->p + 9 * PAGE + 1, 3));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p + 9 * PAGE + 4, 9 * PAGE + 4, PAGE - 4));
+	self->t.seed = self->t.o->seed;
+	EXPECT_EQ(0, memcmp("xyz", self->t.p + 9 * PAGE + 1, 3));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p + 9 * PAGE + 4, 9 * PAGE + 4, PAGE - 4));
 }
 
 TEST_F(remote, futex_sees_the_value_of_a_page_that_has_to_come)
@@ -279,9 +290,9 @@ TEST_F(remote, futex_sees_the_value_of_a_page_that_has_to_come)
 	size_t i;
 
 	for (want = 0, i = 0; i < 4; i++)
-		want |= (uint32_t)pattern(self->seed, 15 * PAGE + i) << (8 * i);
-	EXPECT_ERRNO(EAGAIN, syscall(SYS_futex, (uint32_t *)self->p + word, FUTEX_WAIT, want + 1, NULL));
-	EXPECT_EQ(want, ((uint32_t *)self->p)[word]);
+		want |= (uint32_t)pattern(self->t.seed, 15 * PAGE + i) << (8 * i);
+	EXPECT_ERRNO(EAGAIN, syscall(SYS_futex, (uint32_t *)self->t.p + word, FUTEX_WAIT, want + 1, NULL));
+	EXPECT_EQ(want, ((uint32_t *)self->t.p)[word]);
 }
 
 TEST_F(remote, madvise_populates)
@@ -289,18 +300,18 @@ TEST_F(remote, madvise_populates)
 	uint64_t before;
 
 	/* 22, 23: MADV_POPULATE_READ, MADV_POPULATE_WRITE. */
-	EXPECT_EQ(0, madvise(self->p, BYTES, 22));
+	EXPECT_EQ(0, madvise(self->t.p, BYTES, 22));
 	before = counter(DSM_STAT_READ_FAULTS);
-	EXPECT_EQ(0u, wrong_bytes(self, self->p, 0, BYTES));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p, 0, BYTES));
 	EXPECT_EQ(before, counter(DSM_STAT_READ_FAULTS));
-	ASSERT_EQ(0, refill(self));
-	EXPECT_EQ(0, madvise(self->p, BYTES, 23));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p, 0, BYTES));
+	ASSERT_EQ(0, refill(&self->t));
+	EXPECT_EQ(0, madvise(self->t.p, BYTES, 23));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p, 0, BYTES));
 }
 
 struct reader {
 	pthread_t thread;
-	FIXTURE_DATA(remote) *self;
+	struct remote *t;
 	size_t wrong;
 };
 
@@ -308,7 +319,7 @@ static void *read_all(void *arg)
 {
 	struct reader *r = arg;
 
-	r->wrong = wrong_bytes(r->self, r->self->p, 0, BYTES);
+	r->wrong = wrong_bytes(r->t, r->t->p, 0, BYTES);
 	return NULL;
 }
 
@@ -319,14 +330,14 @@ TEST_F(remote, threads_fault_on_the_same_pages_at_once)
 
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 8; i++) {
-			readers[i].self = self;
+			readers[i].t = &self->t;
 			ASSERT_EQ(0, pthread_create(&readers[i].thread, NULL, read_all, &readers[i]));
 		}
 		for (i = 0; i < 8; i++) {
 			pthread_join(readers[i].thread, NULL);
 			EXPECT_EQ(0u, readers[i].wrong);
 		}
-		ASSERT_EQ(0, refill(self));
+		ASSERT_EQ(0, refill(&self->t));
 	}
 }
 
@@ -346,14 +357,14 @@ TEST_F(remote, signals_interrupt_the_wait_and_the_access_completes)
 	sigaction(SIGALRM, &sa, NULL);
 	for (round = 0; round < 5; round++) {
 		ualarm(500, 500);
-		EXPECT_EQ(0u, wrong_bytes(self, self->p, 0, BYTES));
+		EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p, 0, BYTES));
 		ualarm(0, 0);
-		ASSERT_EQ(0, refill(self));
+		ASSERT_EQ(0, refill(&self->t));
 		ualarm(500, 500);
-		EXPECT_EQ((ssize_t)BYTES, pread(self->r.fd, buf, BYTES, 0));
+		EXPECT_EQ((ssize_t)BYTES, pread(self->t.r.fd, buf, BYTES, 0));
 		ualarm(0, 0);
-		EXPECT_EQ(0u, wrong_bytes(self, buf, 0, BYTES));
-		ASSERT_EQ(0, refill(self));
+		EXPECT_EQ(0u, wrong_bytes(&self->t, buf, 0, BYTES));
+		ASSERT_EQ(0, refill(&self->t));
 	}
 	EXPECT_GT(handled, 0);
 }
@@ -369,14 +380,14 @@ TEST_F(remote, killed_while_pages_come)
 		pid = fork();
 		if (!pid) {
 			*going = 1;
-			wrong_bytes(self, self->p, 0, BYTES);
+			wrong_bytes(&self->t, self->t.p, 0, BYTES);
 			_exit(0);
 		}
 		EXPECT_TRUE(wait_word(going, 1));
 		kill(pid, SIGKILL);
 		EXPECT_GE(child_status(pid), 0);
-		EXPECT_EQ(0u, wrong_bytes(self, self->p, 0, BYTES));
-		ASSERT_EQ(0, refill(self));
+		EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p, 0, BYTES));
+		ASSERT_EQ(0, refill(&self->t));
 	}
 }
 
@@ -389,22 +400,22 @@ TEST_F(remote, core_dump_does_not_fetch)
 		abort();
 	EXPECT_EQ(128 + SIGABRT, child_status(pid));
 	EXPECT_GT(before + REMOTE_PAGES / 2, counter(DSM_STAT_PAGE_TRANSFERS));
-	EXPECT_EQ(0u, wrong_bytes(self, self->p, 0, BYTES));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, self->t.p, 0, BYTES));
 }
 
 TEST_F(remote, mprotect_and_mremap_of_pages_elsewhere)
 {
 	unsigned char *q;
 
-	EXPECT_EQ(0, mprotect(self->p, BYTES, PROT_READ));
-	EXPECT_EQ(0, mprotect(self->p, BYTES, PROT_READ | PROT_WRITE));
-	self->p[3] = 1;
+	EXPECT_EQ(0, mprotect(self->t.p, BYTES, PROT_READ));
+	EXPECT_EQ(0, mprotect(self->t.p, BYTES, PROT_READ | PROT_WRITE));
+	self->t.p[3] = 1;
 	q = mmap(NULL, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_EQ((void *)q, mremap(self->p, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, q));
+	ASSERT_EQ((void *)q, mremap(self->t.p, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, q));
 	EXPECT_EQ(1, q[3]);
-	EXPECT_EQ(0u, wrong_bytes(self, q + 4, 4, BYTES - 4));
-	ASSERT_EQ(0, refill(self));
-	EXPECT_EQ(0u, wrong_bytes(self, q, 0, BYTES));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, q + 4, 4, BYTES - 4));
+	ASSERT_EQ(0, refill(&self->t));
+	EXPECT_EQ(0u, wrong_bytes(&self->t, q, 0, BYTES));
 	munmap(q, BYTES);
 }
 
