@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Rules of core/lock.c and core/lock_manager.c when a node is lost, and when a peer breaks rules.
+ */
+#include "lock_world.h"
+
+/* ---- loss of a node ---- */
+
+static void token_at_a_survivor_outlives_the_loss_of_the_tail(void **state)
+{
+	struct dsm_waiter b;
+
+	world_lock(C, K, 30);
+	world_lock_begin(B, K, &b, 20, false);
+	world_run();
+	world_lose(B);
+	world_run();
+	assert_int_equal(lock_at(C)->next, DSM_NO_NODE);
+	assert_int_equal(lock_at(A)->tail, C);
+	assert_int_equal(world_unlock(C, K, 30), 0);
+	world_run();
+	assert_int_equal(world_lock(A, K, 10), 0);
+	world_unlock(A, K, 10);
+	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
+static void waiters_behind_a_lost_node_close_the_gap(void **state)
+{
+	struct dsm_waiter b, a;
+
+	world_lock(C, K, 30);
+	world_lock_begin(B, K, &b, 20, false);
+	world_run();
+	world_lock_begin(A, K, &a, 10, false);
+	world_run();
+	world_lose(B);
+	world_run();
+	assert_false(a.done);
+	world_unlock(C, K, 30);
+	world_run();
+	assert_true(a.done);
+	assert_int_equal(a.status, 0);
+}
+
+static void token_on_a_lost_node_fails_every_request(void **state)
+{
+	struct dsm_waiter a, c;
+
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_lock_begin(A, K, &a, 10, false);
+	world_run();
+	world_lose(B);
+	world_run();
+	assert_true(a.done);
+	assert_int_equal(a.status, -EHOSTDOWN);
+	assert_true(c.done);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	assert_int_equal(world_lock(C, K, 30), -EHOSTDOWN);
+	assert_int_equal(world_lock(A, K, 10), -EHOSTDOWN);
+	assert_int_equal(world_try(C, K, 30), -EHOSTDOWN);
+	/* No second token was made. */
+	assert_int_not_equal(world_lock_state(A, K), DSM_LOCK_CACHED);
+	/* Other keys are not touched. */
+	assert_int_equal(world_lock(C, world_key(DSM_MSG_LOCK_REQ, A, 1), 30), 0);
+}
+
+static void token_cached_on_a_lost_node_is_lost_too(void **state)
+{
+	world_lock(B, K, 20);
+	world_unlock(B, K, 20);
+	world_lose(B);
+	world_run();
+	assert_int_equal(world_lock(C, K, 30), -EHOSTDOWN);
+}
+
+static void loss_of_a_node_that_gave_the_token_back_does_no_harm(void **state)
+{
+	world_lock(B, K, 20);
+	world_unlock(B, K, 20);
+	assert_int_equal(world_lock(C, K, 30), 0);
+	world_lose(B);
+	world_run();
+	assert_int_equal(world_unlock(C, K, 30), 0);
+	assert_int_equal(world_lock(A, K, 10), 0);
+}
+
+static void lost_manager_fails_waiters_and_leaves_the_holder(void **state)
+{
+	struct dsm_waiter b;
+
+	world_lock(C, K, 30);
+	world_lock_begin(B, K, &b, 20, false);
+	world_run();
+	world_lose(A);
+	world_run();
+	assert_true(b.done);
+	assert_int_equal(b.status, -EHOSTDOWN);
+	assert_int_equal(world_lock(B, K, 20), -EHOSTDOWN);
+	assert_int_equal(world_lock_state(B, K), -1);
+	/* C was told who comes next; the token goes there and back to nobody's harm. */
+	assert_int_equal(world_unlock(C, K, 30), 0);
+	world_run();
+	assert_true(world_lock_state(B, K) == DSM_LOCK_CACHED || world_lock_state(C, K) == DSM_LOCK_CACHED);
+	assert_true(world_lock_state(B, K) == -1 || world_lock_state(C, K) == -1);
+}
+
+static void grant_after_the_loss_of_the_manager_is_kept(void **state)
+{
+	struct dsm_waiter c;
+
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_run();
+	world_lose(A);
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	assert_int_equal(world_lock_state(C, K), -1);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_int_equal(world_lock_state(C, K), DSM_LOCK_CACHED);
+	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
+static void return_to_a_lost_manager_is_kept_or_forgotten(void **state)
+{
+	world_engine(C)->lock_cap = 0;
+	world_lock(C, K, 30);
+	w.held[DSM_MSG_LOCK_RETURN] = true;
+	world_unlock(C, K, 30);
+	world_run();
+	assert_int_equal(world_lock_state(C, K), DSM_LOCK_RETURNING);
+	world_lose(A);
+	world_run();
+	assert_int_equal(world_lock_state(C, K), -1);
+	assert_int_equal(world_lock(C, K, 30), -EHOSTDOWN);
+}
+
+static void token_that_a_probe_missed_turns_up(void **state)
+{
+	struct dsm_waiter c;
+
+	/* B granted to C and died; C answers the probe before the token reaches it. */
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_run();
+	w.node[B].dead = true;
+	world_learn_loss(A, B);
+	w.held[DSM_MSG_LOCK_REFUSED] = true;
+	world_run();
+	assert_true(lock_at(A)->flags & DSM_LOCKF_LOST);
+	assert_int_equal(world_count(DSM_MSG_LOCK_REFUSED), 1);
+	world_deliver(DSM_MSG_LOCK_GRANT);
+	assert_true(c.done);
+	assert_int_equal(c.status, 0);
+	memset(w.held, 0, sizeof(w.held));
+	world_run();
+	world_learn_loss(C, B);
+	assert_int_equal(world_lock(A, K, 11), -EHOSTDOWN);
+	assert_int_equal(world_unlock(C, K, 30), 0);
+	world_run();
+	/* It goes to the manager, so that all know where it is. */
+	assert_false(lock_at(A)->flags & DSM_LOCKF_LOST);
+	assert_int_equal(world_lock(A, K, 10), 0);
+	world_unlock(A, K, 10);
+	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
+static void stray_token_goes_home(void **state)
+{
+	struct dsm_waiter c;
+
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_run();
+	w.node[B].dead = true;
+	world_learn_loss(A, B);
+	world_run();
+	assert_int_equal(c.status, -EHOSTDOWN);
+	world_deliver(DSM_MSG_LOCK_GRANT);
+	assert_int_equal(world_lock_state(C, K), DSM_LOCK_RETURNING);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_false(lock_at(A)->flags & DSM_LOCKF_LOST);
+	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
+static void loss_of_a_node_whose_try_is_out(void **state)
+{
+	struct dsm_waiter b, a;
+	u32 late;
+
+	for (late = 0; late < 2; late++) {
+		world_start(3);
+		world_lock(C, K, 30);
+		world_unlock(C, K, 30);
+		w.held[DSM_MSG_LOCK_TRY_PASS] = !late;
+		w.held[DSM_MSG_LOCK_TRY_DONE] = late;
+		w.held[DSM_MSG_LOCK_GRANT] = late;
+		world_lock_begin(B, K, &b, 20, true);
+		world_run();
+		world_lock_begin(A, K, &a, 10, false);
+		world_lose(B);
+		memset(w.held, 0, sizeof(w.held));
+		world_run();
+		/* Before the token left it is still there; after, it went down with B. */
+		assert_true(a.done);
+		assert_int_equal(a.status, late ? -EHOSTDOWN : 0);
+		world_stop();
+	}
+}
+
+static void second_loss_during_a_probe(void **state)
+{
+	world_lock(C, K, 30);
+	world_lock_begin(B, K, &(struct dsm_waiter){}, 20, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_STATE] = true;
+	world_lose(B);
+	world_run();
+	assert_true(lock_at(A)->flags & DSM_LOCKF_PROBING);
+	world_lose(C);
+	world_run();
+	assert_false(lock_at(A)->flags & DSM_LOCKF_PROBING);
+	assert_int_equal(world_lock(A, K, 10), -EHOSTDOWN);
+}
+
+/* ---- peers that break rules ---- */
+
+static int inject(u16 to, u16 from, u8 type, u16 node, u8 flags)
+{
+	struct dsm_wire_lock body = { .key = cpu_to_le64(K), .node = cpu_to_le16(node), .state = flags };
+	struct dsm_msgbuf *m = world_forge(type, WORLD_REGION, 1);
+
+	dsm_wire_put(m, &body, sizeof(body));
+	if (type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY || type == DSM_MSG_LOCK_GRANT ||
+	    type == DSM_MSG_LOCK_RETURN || type == DSM_MSG_LOCK_PASS || type == DSM_MSG_LOCK_TRY_PASS)
+		world_put_times(m, 3, 0);
+	return world_inject(to, from, m);
+}
+
+static void second_token_is_refused(void **state)
+{
+	world_lock(C, K, 30);
+	assert_int_equal(inject(C, B, DSM_MSG_LOCK_GRANT, 0, 0), -EPROTO);
+	world_unlock(C, K, 30);
+	assert_int_equal(inject(C, B, DSM_MSG_LOCK_GRANT, 0, 0), -EPROTO);
+	assert_int_equal(inject(A, B, DSM_MSG_LOCK_RETURN_ACK, 0, 0), -EPROTO);
+	assert_int_equal(inject(C, A, DSM_MSG_LOCK_RETURN_ACK, 0, 0), -EPROTO);
+}
+
+static void return_of_a_token_one_does_not_have_is_refused(void **state)
+{
+	world_lock(C, K, 30);
+	assert_int_equal(inject(A, B, DSM_MSG_LOCK_RETURN, 0, 0), 0);
+	assert_int_equal(((struct dsm_wire_lock *)world_body(DSM_MSG_LOCK_RETURN_ACK))->state, 0);
+	assert_int_equal(lock_at(A)->tail, C);
+	world_drop_at(0);
+	world_lock(A, world_key(DSM_MSG_LOCK_REQ, A, 1), 10);
+}
+
+static void pass_must_name_another_node(void **state)
+{
+	world_lock(C, K, 30);
+	assert_int_equal(inject(C, A, DSM_MSG_LOCK_PASS, C, 0), -EPROTO);
+	assert_int_equal(inject(C, A, DSM_MSG_LOCK_PASS, 64, 0), -EPROTO);
+	assert_int_equal(inject(C, A, DSM_MSG_LOCK_TRY_PASS, DSM_NO_NODE, 0), -EPROTO);
+	/* A node that nobody knows gets nothing. */
+	assert_int_equal(inject(C, A, DSM_MSG_LOCK_PASS, 50, 0), 0);
+	assert_int_equal(lock_at(C)->next, DSM_NO_NODE);
+}
+
+static void reg_only_the_manager_speaks_for_the_queue(void **state)
+{
+	static const u8 types[] = { DSM_MSG_LOCK_PASS, DSM_MSG_LOCK_TRY_PASS, DSM_MSG_LOCK_REFUSED,
+				    DSM_MSG_LOCK_RETURN_ACK, DSM_MSG_LOCK_PROBE };
+	u32 i;
+
+	world_lock(C, K, 30);
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		unit_require(inject(C, B, types[i], B, 0) == -EPROTO, "type %u", types[i]);
+	assert_int_equal(w.n_fly, 0);
+	assert_int_equal(lock_at(C)->next, DSM_NO_NODE);
+}
+
+static void reg_node_that_asks_many_times_is_queued_once(void **state)
+{
+	struct dsm_waiter b;
+	u32 i;
+
+	/* While a try is out. */
+	world_lock(C, K, 30);
+	w.held[DSM_MSG_LOCK_TRY_PASS] = true;
+	world_lock_begin(B, K, &b, 20, true);
+	world_run();
+	for (i = 0; i < 40; i++) {
+		assert_int_equal(inject(A, B, DSM_MSG_LOCK_REQ, 0, 0), 0);
+		assert_int_equal(inject(A, C, DSM_MSG_LOCK_REQ, 0, 0), 0);
+	}
+	w.held[DSM_MSG_LOCK_TRY_PASS] = false;
+	world_deliver(DSM_MSG_LOCK_TRY_PASS);
+	/* All answers are one step: it must not need more messages than a step has. */
+	world_deliver(DSM_MSG_LOCK_TRY_DONE);
+	assert_true(world_count(DSM_MSG_LOCK_PASS) <= 2);
+	while (w.n_fly)
+		world_drop_at(0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(token_at_a_survivor_outlives_the_loss_of_the_tail),
+		T(waiters_behind_a_lost_node_close_the_gap),
+		T(token_on_a_lost_node_fails_every_request),
+		T(token_cached_on_a_lost_node_is_lost_too),
+		T(loss_of_a_node_that_gave_the_token_back_does_no_harm),
+		T(lost_manager_fails_waiters_and_leaves_the_holder),
+		T(grant_after_the_loss_of_the_manager_is_kept),
+		T(return_to_a_lost_manager_is_kept_or_forgotten),
+		T(token_that_a_probe_missed_turns_up),
+		T(stray_token_goes_home),
+		cmocka_unit_test(loss_of_a_node_whose_try_is_out),
+		T(second_loss_during_a_probe),
+		T(second_token_is_refused),
+		T(return_of_a_token_one_does_not_have_is_refused),
+		T(pass_must_name_another_node),
+		T(reg_only_the_manager_speaks_for_the_queue),
+		T(reg_node_that_asks_many_times_is_queued_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
