@@ -322,7 +322,7 @@ static int run_region_destroy(struct call *c)
 		return -ENOTCONN;
 	r = region_by_name(a->name);
 	if (!r)
-		return refuse(c, -ENOENT, "there is no region %s: see dsmctl list", a->name);
+		return refuse(c, -ENOENT, "there is no region %s: see dsmctl region list", a->name);
 	allowed = uid_eq(current_fsuid(), r->owner) || capable(CAP_SYS_ADMIN);
 	dsm_node_region_put(r);
 	if (!allowed)
