@@ -7,8 +7,8 @@ import os
 import tempfile
 import time
 
-from scene import (Actor, CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living,
-                   make_region, ranks, region, start_ranks)
+from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, ranks, region,
+                   start_ranks)
 
 PAGE = 4096
 GIB = 1 << 30
@@ -18,7 +18,7 @@ def counters_under_locks(c):
     """8 threads in each of 2 processes per node."""
     # The pages of one lock are near those of the others, and homed everywhere.
     with region(c, "1M", "home=rr") as name:
-        ranks(c, ["counter", name, 8, 40, 6], ppn=2, timeout=120)
+        ranks(c, ["counter", name, 8, 100, 6], ppn=2, timeout=120)
 
 
 def counters_under_one_lock(c):
@@ -29,12 +29,12 @@ def counters_under_one_lock(c):
 def false_sharing(c):
     """Neighbouring bytes, stored to by different nodes and processes at the same time."""
     with region(c, "1M", "home=rr") as name:
-        ranks(c, ["sharing", name, 4, 12], ppn=2, timeout=120)
+        ranks(c, ["sharing", name, 4, 25], ppn=2, timeout=120)
 
 
 def barriers_whole_subsets_several_keys(c):
     with region(c, "1M", "home=rr") as name:
-        ranks(c, ["barriers", name, 4, 20], ppn=2, timeout=120)
+        ranks(c, ["barriers", name, 4, 40], ppn=2, timeout=120)
 
 
 def barriers_with_wrong_party_counts(c):
@@ -170,13 +170,13 @@ def many_regions(c):
     for node in c.nodes:
         expect(node.run(["sh", "-c", "ls /dev/dsm-many*"]).status, f"devices left on {node.name}")
     r = first.run(["dsmctl", "region", "destroy", names[0]])
-    expect(r.status and "no such region" in r.err, f"destroyed twice: {r}")
+    expect(r.status and "no" in r.err and names[0] in r.err, f"destroyed twice: {r}")
 
 
 def attach_and_detach_under_load(c):
     with region(c, "1M", "home=rr") as busy, region(c, "1M", "home=rr") as visited:
-        jobs = start_ranks(c, ["counter", busy, 4, 100, 6])
-        ranks(c, ["storm", visited, 12], timeout=120)
+        jobs = start_ranks(c, ["counter", busy, 4, 300, 6])
+        ranks(c, ["storm", visited, 24], timeout=120)
         join_ranks(c, jobs, 120)
 
 
@@ -244,9 +244,9 @@ def more_lock_keys_than_tokens_are_kept(c):
     """Two nodes use the same keys; the module keeps 500 tokens of other managers' keys."""
     with region(c, "1M") as name:
         before = [counters(n)["locks_remote"] for n in c.nodes[:2]]
-        ranks(c, ["keys", name, 0, 3000, 8], timeout=120, nodes=c.nodes[:2])
+        ranks(c, ["keys", name, 0, 6000, 8], timeout=120, nodes=c.nodes[:2])
         remote = sum(counters(n)["locks_remote"] - b for n, b in zip(c.nodes, before))
-        expect(remote >= 3000, f"only {remote} locks were taken from elsewhere")
+        expect(remote >= 6000, f"only {remote} locks were taken from elsewhere")
         for node in c.nodes[:2]:
             end = time.monotonic() + CALL_SECONDS
             # Managed here and held elsewhere: one object each. A slab holds some free ones too.
@@ -271,8 +271,7 @@ def killed_holding_a_lock(c):
                 # Not marked consistent: the next one is told too, also on the same node.
                 z.want(-errno.EOWNERDEAD, "lock", key)
                 z.want(0, "unlock", key)
-                s.want(-errno.EOWNERDEAD, "trylock", key) if key == 2 else \
-                    s.want(-errno.EOWNERDEAD, "lock", key)
+                s.want(-errno.EOWNERDEAD, "trylock" if key == 2 else "lock", key)
                 s.want(0, "consistent", key)
                 s.want(-errno.EINVAL, "consistent", key)
                 s.want(0, "unlock", key)
