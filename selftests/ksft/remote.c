@@ -341,6 +341,96 @@ TEST_F(remote, threads_fault_on_the_same_pages_at_once)
 	}
 }
 
+struct writer {
+	pthread_t thread;
+	struct remote *t;
+	int me, of;
+	volatile bool *stop;
+};
+
+/* Each byte is stored once: what a release misses then stays missed. */
+static void *store_once(void *arg)
+{
+	struct writer *w = arg;
+	size_t i;
+
+	for (i = w->me; i < BYTES; i += w->of) {
+		if (i % PAGE < REMOTE_HALF)
+			*(volatile unsigned char *)&w->t->p[i] = pattern(w->t->seed, i);
+	}
+	return NULL;
+}
+
+static void *release_always(void *arg)
+{
+	struct writer *w = arg;
+
+	while (!*w->stop)
+		region_call(w->t->r.fd, DSM_IOC_RELEASE);
+	return NULL;
+}
+
+static void *toggle_always(void *arg)
+{
+	struct writer *w = arg;
+
+	while (!*w->stop) {
+		mprotect(w->t->p, BYTES, PROT_READ);
+		mprotect(w->t->p, BYTES, PROT_READ | PROT_WRITE);
+	}
+	mprotect(w->t->p, BYTES, PROT_READ | PROT_WRITE);
+	return NULL;
+}
+
+static void try_again(int sig)
+{
+}
+
+/* The partner counts the bytes that it does not get. */
+static uint64_t stores_lost(struct remote *t, bool toggle)
+{
+	struct sigaction sa = { .sa_handler = try_again };
+	volatile bool stop = false;
+	struct writer w[5];
+	uint64_t round;
+	int i, n = toggle ? 5 : 4;
+
+	sigaction(SIGSEGV, &sa, NULL);
+	for (i = 0; i < n; i++) {
+		w[i] = (struct writer){ .t = t, .me = i, .of = 3, .stop = &stop };
+		pthread_create(&w[i].thread, NULL, i < 3 ? store_once :
+			       i == 3 ? release_always : toggle_always, &w[i]);
+	}
+	for (i = 0; i < n; i++) {
+		if (i == 3)
+			stop = true;
+		pthread_join(w[i].thread, NULL);
+	}
+	if (start(t, ORDER_CHECK, 0, &round) || finish(t, round))
+		return ~0ull;
+	return t->o->wrong;
+}
+
+TEST_F_TIMEOUT(remote, no_store_escapes_a_concurrent_release, 120)
+{
+	int round;
+
+	for (round = 0; round < 10; round++) {
+		self->t.seed += 13;
+		EXPECT_EQ(0u, stores_lost(&self->t, false));
+	}
+}
+
+TEST_F_TIMEOUT(remote, no_store_escapes_release_and_mprotect, 120)
+{
+	int round;
+
+	for (round = 0; round < 10; round++) {
+		self->t.seed += 13;
+		EXPECT_EQ(0u, stores_lost(&self->t, true));
+	}
+}
+
 static volatile int handled;
 
 static void handler(int sig)
