@@ -415,7 +415,7 @@ TEST_F_TIMEOUT(remote, no_store_escapes_a_concurrent_release, 120)
 {
 	int round;
 
-	for (round = 0; round < 10; round++) {
+	for (round = 0; round < 5; round++) {
 		self->t.seed += 13;
 		EXPECT_EQ(0u, stores_lost(&self->t, false));
 	}
@@ -425,7 +425,7 @@ TEST_F_TIMEOUT(remote, no_store_escapes_release_and_mprotect, 120)
 {
 	int round;
 
-	for (round = 0; round < 10; round++) {
+	for (round = 0; round < 5; round++) {
 		self->t.seed += 13;
 		EXPECT_EQ(0u, stores_lost(&self->t, true));
 	}
