@@ -34,11 +34,11 @@ demo:
 	@tools/demo/run
 
 check:
-	$(need) module user guest kernels unit lint debug-kernel
+	$(need) module user guest kernels unit ksft lint debug-kernel
 	@tools/check/run check
 
 quick:
-	$(need) module user guest kernels unit
+	$(need) module user guest kernels unit ksft
 	@tools/check/run quick
 
 unit:
