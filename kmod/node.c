@@ -400,6 +400,21 @@ static void lose_keys(struct dsm_node *n, u16 node)
 		}
 }
 
+/* Counters never run backwards: what a peer counted outlives it. */
+static void keep_traffic(struct dsm_shell_stats *s, const struct dsm_net_peer_stats *peer)
+{
+	int class;
+
+	for (class = 0; class < DSM_CLASS_COUNT; class++) {
+		atomic64_add(peer->tx_msgs[class], &s->old_tx_msgs);
+		atomic64_add(peer->rx_msgs[class], &s->old_rx_msgs);
+	}
+	atomic64_add(peer->tx_bytes, &s->old_tx_bytes);
+	atomic64_add(peer->rx_bytes, &s->old_rx_bytes);
+	atomic64_add(peer->credit_stalls, &s->old_stalls);
+	atomic64_add(peer->invalid_msgs, &s->invalid_msgs);
+}
+
 /**
  * dsm_node_peer_lost() - a peer is gone
  * @ctx:    unused
@@ -425,10 +440,8 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 		pr_err("dsm: node %u is lost: %s; what needs it fails with EHOSTDOWN\n", node,
 		       reason);
 	trace_dsm_peer(node, false, reason);
-	if (n->net && !dsm_net_peer_stats(n->net, node, &stats)) {
-		atomic64_add(stats.tx_bytes, &n->stats.old_tx_bytes);
-		atomic64_add(stats.rx_bytes, &n->stats.old_rx_bytes);
-	}
+	if (n->net && !dsm_net_peer_stats(n->net, node, &stats))
+		keep_traffic(&n->stats, &stats);
 	dsm_step_begin(&acts);
 	n->peers[node].state = err == -ESHUTDOWN ? DSM_NODE_LEFT : DSM_NODE_LOST;
 	strscpy(n->peers[node].reason, reason, sizeof(n->peers[node].reason));

@@ -520,6 +520,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_MSGS_RECEIVED] = atomic64_read(&s->old_rx_msgs);
 	out[DSM_STAT_BYTES_SENT] = atomic64_read(&s->old_tx_bytes);
 	out[DSM_STAT_BYTES_RECEIVED] = atomic64_read(&s->old_rx_bytes);
+	out[DSM_STAT_CREDIT_STALLS] = atomic64_read(&s->old_stalls);
 	down_read(&n->net_lock);
 	if (n->net)
 		add_peers(out);

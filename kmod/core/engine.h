@@ -303,8 +303,7 @@ struct dsm_pull {
 
 /* Counters of the core, indexes of enum dsm_stat in the uapi; the shell adds its own. */
 struct dsm_core_stats {
-	u64 read_faults, write_faults, page_transfers, zero_replies, fetches_served, invalidations,
-		twins, diffs;
+	u64 page_transfers, zero_replies, fetches_served, invalidations, twins, diffs;
 	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received,
 		inval_all;
 	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;

@@ -129,11 +129,6 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
 	case DSM_PAGE_WR:
 		return write ? write_fault(e, p) : DSM_PAGE_READABLE;
 	case DSM_PAGE_INV:
-		if (write)
-			e->stats.write_faults++;
-		else
-			e->stats.read_faults++;
-		return start_fetch(e, p, acts);
 	case DSM_PAGE_WRS:
 		return start_fetch(e, p, acts);
 	default:
