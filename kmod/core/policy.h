@@ -12,16 +12,51 @@
 enum dsm_consistency { DSM_CONSISTENCY_HLRC };
 enum dsm_home_policy { DSM_HOME_BLOCK, DSM_HOME_RR, DSM_HOME_FIRST_TOUCH };
 
+/*
+ * How a page comes from its home (seed 004): written by the home into the asker's frame, carried
+ * in the reply and copied, or read by the asker without the home's help.
+ */
+enum dsm_fetch { DSM_FETCH_NOCOPY, DSM_FETCH_COPY, DSM_FETCH_READ };
+
+/* Packed diffs with several buffers under way, or one diff and its ack at a time (seed 002). */
+enum dsm_diff_mode { DSM_DIFF_MODE_PIPE, DSM_DIFF_MODE_ORIG };
+
+/* Records to the home's CPU, each run straight into its frame, or what costs less. */
+enum dsm_diffpath { DSM_DIFFPATH_AUTO, DSM_DIFFPATH_MSG, DSM_DIFFPATH_WRITE };
+
+enum dsm_sync { DSM_SYNC_MSG, DSM_SYNC_RDMA };
+
+/* For sync=rdma: queue locks, or seed 000's array locks and array-and-sense barriers. */
+enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
+
 /**
  * struct dsm_policy - effective settings
  * @consistency: enum dsm_consistency
  * @home:        enum dsm_home_policy
  * @block_pages: for block: pages per block; 0 = the region in as many equal blocks as members
+ * @fetch:       enum dsm_fetch
+ * @diff:        enum dsm_diff_mode
+ * @diffpath:    enum dsm_diffpath
+ * @grain_log2:  grain of diffs, 1 << this bytes: 0 (exact), 2 or 3
+ * @sync:        enum dsm_sync
+ * @algo:        enum dsm_algo
+ * @around:      1 = fault-around on sequential and strided faults
+ * @pipe_depth:  pipe: buffers per home under way, 1 to 8
+ * @pipe_bytes:  pipe: bytes of a buffer, 4096 to 65536
  */
 struct dsm_policy {
 	u8 consistency;
 	u8 home;
 	u32 block_pages;
+	u8 fetch;
+	u8 diff;
+	u8 diffpath;
+	u8 grain_log2;
+	u8 sync;
+	u8 algo;
+	u8 around;
+	u8 pipe_depth;
+	u32 pipe_bytes;
 };
 
 /*

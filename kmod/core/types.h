@@ -56,6 +56,11 @@ enum dsm_class {
  * @len:   bytes used in @data, header included
  * @page:  frame sent after @data as a second segment of DSM_PAGE_BYTES, or NULL;
  *         the holder of the message owns one reference to it
+ * @sink:  requests only: frame into which the receiver may write its answer until it has
+ *         answered, or NULL. The last 16 bytes of @data are then a struct dsm_wire_sink, which
+ *         net fills; without a free registration net clears it, and the answer carries the bytes
+ * @raddr: replies only: with @rkey, @page is written there before the message is sent
+ * @rkey:  registration that the asker's struct dsm_wire_sink named, or 0
  * @dst:   destination node
  * @class: enum dsm_class
  *
@@ -67,8 +72,80 @@ struct dsm_msgbuf {
 	u8 *data;
 	u32 len;
 	void *page;
+	void *sink;
+	u64 raddr;
+	u32 rkey;
 	u16 dst;
 	u8 class;
+};
+
+/* Segments of one transfer: 64 KiB of 4 KiB pages; every device we know takes 30 at least. */
+#define DSM_XFER_SEGS 16u
+
+/**
+ * enum dsm_xfer_op - one-sided transfers
+ * @DSM_XFER_READ:   remote bytes into the segments
+ * @DSM_XFER_WRITE:  the segments into remote memory
+ * @DSM_XFER_SIGNAL: WRITE (of nothing too) that tells the receiver's shell @imm when it is there
+ * @DSM_XFER_CAS:    64-bit compare and swap at @remote, old value in @result
+ * @DSM_XFER_ADD:    64-bit fetch and add at @remote, old value in @result
+ */
+enum dsm_xfer_op {
+	DSM_XFER_READ,
+	DSM_XFER_WRITE,
+	DSM_XFER_SIGNAL,
+	DSM_XFER_CAS,
+	DSM_XFER_ADD,
+};
+
+/* A piece of local memory within one page. */
+struct dsm_seg {
+	void *page;
+	u32 off;
+	u32 len;
+};
+
+/**
+ * struct dsm_xfer - one one-sided transfer
+ * @next:    list link; transfers handed to net together are posted together, in order
+ * @op:      enum dsm_xfer_op
+ * @fence:   begin only when the READs and atomics before it are back
+ * @n_segs:  segments in use; 0 for atomics
+ * @dst:     node
+ * @rkey:    its registration
+ * @remote:  address within it; atomics: a multiple of 8
+ * @imm:     SIGNAL only
+ * @compare: CAS only
+ * @operand: CAS: new value; ADD: addend
+ * @result:  CAS, ADD: value before
+ * @seg:     local memory; stays valid until the transfer is back
+ * @status:  once it is back: 0, or -EHOSTDOWN if the peer was lost first
+ * @kind:    the core's: who asked
+ * @region:  the core's: for what
+ * @idx:     the core's: likewise
+ * @xid:     the core's: likewise
+ *
+ * Allocated by the shell and filled by the core, as messages are. Completions of one node's
+ * transfers come back in the order they were handed over.
+ */
+struct dsm_xfer {
+	struct dsm_xfer *next;
+	u8 op;
+	bool fence;
+	u8 n_segs;
+	u8 kind;
+	u16 dst;
+	u32 rkey;
+	u64 remote;
+	u32 imm;
+	u64 compare;
+	u64 operand;
+	u64 result;
+	struct dsm_seg seg[DSM_XFER_SEGS];
+	int status;
+	u32 region;
+	u32 idx;
+	u32 xid;
 };
 
 #endif

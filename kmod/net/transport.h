@@ -42,12 +42,17 @@ struct dsm_net_hello {
  *             @msg is valid until return. Calls for one (peer, queue pair) are serial; P and Q
  *             of a peer run concurrently. Return 0, or -EPROTO if the body is malformed: the
  *             peer is then dropped.
+ * @xfer_done: a transfer is back; the callee owns it again. Exactly once per transfer accepted by
+ *             dsm_net_xfer(), before peer_lost. Process context, no lock held
+ * @signal:    a peer's DSM_XFER_SIGNAL has landed. Context as @recv; -EPROTO drops the peer
  */
 struct dsm_net_ops {
 	int (*admit)(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
 	void (*peer_up)(void *ctx, u16 node, const struct sockaddr_in *addr);
 	void (*peer_lost)(void *ctx, u16 node, const char *reason, int err);
 	int (*recv)(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
+	void (*xfer_done)(void *ctx, struct dsm_xfer *xfer);
+	int (*signal)(void *ctx, u16 node, u32 imm);
 };
 
 /**
@@ -129,6 +134,44 @@ void dsm_net_msg_free(struct dsm_net *net, struct dsm_msgbuf *msg);
  * -EHOSTDOWN when the peer is not up (the message is freed).
  */
 int dsm_net_send(struct dsm_net *net, struct dsm_msgbuf *msg);
+
+/* ---- one-sided transfers ---- */
+
+/* An empty transfer; as dsm_net_msg_alloc(). */
+struct dsm_xfer *dsm_net_xfer_alloc(struct dsm_net *net, gfp_t gfp);
+void dsm_net_xfer_free(struct dsm_net *net, struct dsm_xfer *xfer);
+/*
+ * Hand over a list of transfers to one node: one doorbell, in order, behind what was handed over
+ * before. Never sleeps on the network; without room they wait. 0, or -EHOSTDOWN: the peer is not
+ * up, the caller still owns the list.
+ */
+int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer);
+/* Does the device of this transport do atomics? (siw does not.) */
+bool dsm_net_has_atomics(const struct dsm_net *net);
+
+#define DSM_MR_READ 1u
+#define DSM_MR_WRITE 2u
+#define DSM_MR_ATOMIC 4u
+#define DSM_MR_PAGES 512u	/* a 2 MiB chunk */
+
+/*
+ * Let the peers reach @n whole pages (at most DSM_MR_PAGES; they stay the caller's and must stay
+ * until dsm_net_mr_free()), with exactly the rights of @access. Registered with a fast-register
+ * work request on the queue pair to @via, which must be up. Sleeps until the device has done it.
+ * ERR_PTR: -EHOSTDOWN (@via lost), -ENOMEM, -EOPNOTSUPP (device), -ENODEV.
+ */
+struct dsm_mr *dsm_net_mr_new(struct dsm_net *net, u16 via, struct page **pages, u32 n,
+			      u32 access);
+u64 dsm_net_mr_addr(const struct dsm_mr *mr);	/* remote address of its first byte */
+u32 dsm_net_mr_rkey(const struct dsm_mr *mr);
+/* No peer may still use the key. */
+void dsm_net_mr_free(struct dsm_mr *mr);
+
+/*
+ * For a thread that spins: look for completions of traffic with @node now, in this thread, if the
+ * poll context allows. True: something was handled. Process context, no lock held.
+ */
+bool dsm_net_poll(struct dsm_net *net, u16 node);
 
 int dsm_net_peer_stats(struct dsm_net *net, u16 node, struct dsm_net_peer_stats *out);
 /* Name of the RDMA device that serves the listening address, for status. */
