@@ -647,6 +647,8 @@ int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_
 	int ret;
 
 	ret = dsm_policy_parse(policy, &p, err->text, sizeof(err->text));
+	if (!ret)
+		ret = dsm_policy_built(&p, err->text, sizeof(err->text));
 	if (ret)
 		return ret;
 	strscpy((char *)desc.name, arg->name, sizeof(desc.name));

@@ -8,14 +8,59 @@
  */
 #include "policy.h"
 
-static const char * const presets_later[] = {
-	"csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb",
-	"hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "sc", "auto",
+/* What the presets are (protocol.md 1.2, decisions.md); a setting after a preset changes it. */
+#define DSM_PIPE_BYTES DSM_MSG_BYTES
+#define DSM_PIPE_DEPTH 4
+
+static const struct preset {
+	const char *name;
+	struct dsm_policy policy;
+} presets[] = {
+	/* What is best here: hlrc-nocopy, diffs packed or written, as each page is best served. */
+	{ "hlrc", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
+		    .pipe_depth = DSM_PIPE_DEPTH, .diffpath = DSM_DIFFPATH_AUTO, .around = 1 } },
+	/* Seed 004, its two ways of fetching a page; one diff and its acknowledgement at a time. */
+	{ "hlrc-copy", { .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG,
+			 .diffpath = DSM_DIFFPATH_MSG } },
+	{ "hlrc-nocopy", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
+			   .diffpath = DSM_DIFFPATH_MSG } },
+	/* Seed 002: ORIG and PIPE. */
+	{ "hlrc-orig", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
+			 .diffpath = DSM_DIFFPATH_MSG } },
+	{ "hlrc-pipe", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
+			 .pipe_depth = 2, .diffpath = DSM_DIFFPATH_MSG } },
+	/* Seed 004, section 6: data and synchronisation without the other side's processor. */
+	{ "hlrc-rdma", { .fetch = DSM_FETCH_READ, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
+			 .pipe_depth = DSM_PIPE_DEPTH, .diffpath = DSM_DIFFPATH_WRITE,
+			 .sync = DSM_SYNC_RDMA } },
 };
 
-static const char * const keys_later[] = {
-	"data", "fetch", "diffpath", "metadata", "diff", "bcast", "sync",
+static const char * const presets_later[] = {
+	"csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb", "sc",
+	"auto",
 };
+
+static const char * const keys_later[] = { "metadata", "bcast" };
+
+/* Settings that are one of a few words; the word's place is the value. */
+static const struct choice {
+	const char *key;
+	u32 offset;
+	const char *words[4];
+	const char *use;
+} choices[] = {
+	{ "fetch", offsetof(struct dsm_policy, fetch), { "nocopy", "copy", "read" },
+	  "nocopy, copy or read" },
+	{ "diffpath", offsetof(struct dsm_policy, diffpath), { "auto", "msg", "write" },
+	  "auto, msg or write" },
+	{ "grain", offsetof(struct dsm_policy, grain_log2), { "1", NULL, "4", "8" }, "1, 4 or 8" },
+	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
+	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
+	{ "around", offsetof(struct dsm_policy, around), { "off", "on" }, "on or off" },
+};
+
+#define KNOWN_KEYS \
+	"preset, consistency, home, data, fetch, diff, diffpath, grain, sync, algo, around"
 
 struct word {
 	const char *at;
@@ -53,13 +98,13 @@ static int parse_u32(const struct word *w, u32 *out)
 
 static int set_preset(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
 {
-	if (word_is(v, "hlrc")) {
-		*p = (struct dsm_policy){
-			.consistency = DSM_CONSISTENCY_HLRC,
-			.home = DSM_HOME_BLOCK,
-		};
-		return 0;
-	}
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(presets); i++)
+		if (word_is(v, presets[i].name)) {
+			*p = presets[i].policy;
+			return 0;
+		}
 	if (word_in(v, presets_later, ARRAY_SIZE(presets_later))) {
 		snprintf(why, why_bytes, "preset=%.*s is not in this version; use preset=hlrc",
 			 (int)v->len, v->at);
@@ -111,23 +156,122 @@ static int set_consistency(struct dsm_policy *p, const struct word *v, char *why
 	return -EINVAL;
 }
 
+/* "pipe", "pipe:BYTES" or "pipe:BYTES:DEPTH". */
+static bool parse_pipe(struct dsm_policy *p, const struct word *v)
+{
+	struct word bytes = { .at = v->at + 5 }, depth;
+	u32 n_bytes = DSM_PIPE_BYTES, n_depth = DSM_PIPE_DEPTH;
+
+	if (v->len > 4) {
+		if (v->len < 6 || memcmp(v->at, "pipe:", 5))
+			return false;
+		while (bytes.at + bytes.len < v->at + v->len && bytes.at[bytes.len] != ':')
+			bytes.len++;
+		if (parse_u32(&bytes, &n_bytes))
+			return false;
+		depth.at = bytes.at + bytes.len + 1;
+		if (depth.at <= v->at + v->len) {
+			depth.len = v->at + v->len - depth.at;
+			if (parse_u32(&depth, &n_depth))
+				return false;
+		}
+	} else if (!word_is(v, "pipe")) {
+		return false;
+	}
+	if (n_bytes < DSM_PIPE_BYTES_MIN || n_bytes > DSM_PIPE_BYTES_MAX ||
+	    n_depth > DSM_PIPE_DEPTH_MAX)
+		return false;
+	p->diff = DSM_DIFF_MODE_PIPE;
+	p->pipe_bytes = n_bytes;
+	p->pipe_depth = n_depth;
+	return true;
+}
+
+static int set_diff(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
+{
+	if (word_is(v, "orig")) {
+		p->diff = DSM_DIFF_MODE_ORIG;
+		p->pipe_bytes = 0;
+		p->pipe_depth = 0;
+		return 0;
+	}
+	if (parse_pipe(p, v))
+		return 0;
+	snprintf(why, why_bytes, "diff=%.*s: use orig or pipe[:BYTES[:DEPTH]], %u to %u and 1 to %u",
+		 (int)v->len, v->at, DSM_PIPE_BYTES_MIN, DSM_PIPE_BYTES_MAX, DSM_PIPE_DEPTH_MAX);
+	return -EINVAL;
+}
+
+/* Shorthand for fetch and diffpath. */
+static int set_data(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
+{
+	if (word_is(v, "msg")) {
+		p->fetch = DSM_FETCH_NOCOPY;
+		p->diffpath = DSM_DIFFPATH_MSG;
+	} else if (word_is(v, "rdma")) {
+		p->fetch = DSM_FETCH_READ;
+		p->diffpath = DSM_DIFFPATH_WRITE;
+	} else if (word_is(v, "rdma-w")) {
+		p->fetch = DSM_FETCH_NOCOPY;
+		p->diffpath = DSM_DIFFPATH_WRITE;
+	} else {
+		snprintf(why, why_bytes, "data=%.*s: use msg, rdma or rdma-w", (int)v->len, v->at);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int set_choice(struct dsm_policy *p, const struct choice *c, const struct word *v,
+		      char *why, u32 why_bytes)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(c->words); i++)
+		if (c->words[i] && word_is(v, c->words[i])) {
+			*((u8 *)p + c->offset) = i;
+			return 0;
+		}
+	snprintf(why, why_bytes, "%s=%.*s: use %s", c->key, (int)v->len, v->at, c->use);
+	return -EINVAL;
+}
+
 static int set_one(struct dsm_policy *p, const struct word *key, const struct word *val, char *why,
 		   u32 why_bytes)
 {
+	u32 i;
+
 	if (word_is(key, "preset"))
 		return set_preset(p, val, why, why_bytes);
 	if (word_is(key, "home"))
 		return set_home(p, val, why, why_bytes);
 	if (word_is(key, "consistency"))
 		return set_consistency(p, val, why, why_bytes);
+	if (word_is(key, "diff"))
+		return set_diff(p, val, why, why_bytes);
+	if (word_is(key, "data"))
+		return set_data(p, val, why, why_bytes);
+	for (i = 0; i < ARRAY_SIZE(choices); i++)
+		if (word_is(key, choices[i].key))
+			return set_choice(p, &choices[i], val, why, why_bytes);
 	if (word_in(key, keys_later, ARRAY_SIZE(keys_later))) {
 		snprintf(why, why_bytes, "setting '%.*s' is not in this version", (int)key->len,
 			 key->at);
 		return -EOPNOTSUPP;
 	}
-	snprintf(why, why_bytes, "unknown setting '%.*s'; known: preset, home, consistency",
-		 (int)key->len, key->at);
+	snprintf(why, why_bytes, "unknown setting '%.*s'; known: " KNOWN_KEYS, (int)key->len,
+		 key->at);
 	return -EINVAL;
+}
+
+/* Settings that exclude each other; the text names the rule. */
+static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
+{
+	if (p->algo == DSM_ALGO_ARRAY && p->sync != DSM_SYNC_RDMA) {
+		snprintf(why, why_bytes,
+			 "algo=array needs sync=rdma: its locks are slots written by remote writes");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 /**
@@ -138,13 +282,14 @@ static int set_one(struct dsm_policy *p, const struct word *key, const struct wo
  * @why_bytes: room in @why
  *
  * Context: any.
- * Return: 0; -EINVAL unknown or malformed word; -EOPNOTSUPP known, but not in this version.
+ * Return: 0; -EINVAL unknown or malformed word, or words that exclude each other; -EOPNOTSUPP known,
+ * but not in this version.
  */
 int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 why_bytes)
 {
 	static const char preset[] = "preset";
 
-	*out = (struct dsm_policy){ .consistency = DSM_CONSISTENCY_HLRC, .home = DSM_HOME_BLOCK };
+	*out = presets[0].policy;
 	while (*text) {
 		struct word key = { .at = text }, val;
 		int err;
@@ -167,7 +312,36 @@ int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 wh
 		if (*text == ',')
 			text++;
 	}
-	return 0;
+	return check_together(out, why, why_bytes);
+}
+
+/**
+ * dsm_policy_built() - is everything that a region asks for built already?
+ * @p:         settings
+ * @why:       on refusal: one line
+ * @why_bytes: room in @why
+ *
+ * Context: any.
+ * Return: 0, -EOPNOTSUPP.
+ */
+int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes)
+{
+	const char *what = NULL;
+
+	if (p->fetch == DSM_FETCH_READ)
+		what = "fetch=read";
+	else if (p->diff == DSM_DIFF_MODE_ORIG)
+		what = "diff=orig";
+	else if (p->diffpath == DSM_DIFFPATH_WRITE)
+		what = "diffpath=write";
+	else if (p->grain_log2)
+		what = "grain=4 and grain=8";
+	else if (p->sync == DSM_SYNC_RDMA)
+		what = "sync=rdma";
+	if (!what)
+		return 0;
+	snprintf(why, why_bytes, "%s is not in this version", what);
+	return -EOPNOTSUPP;
 }
 
 /**
@@ -181,11 +355,21 @@ int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 wh
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 {
 	static const char * const homes[] = { "block", "rr", "first-touch" };
+	u32 at, i;
 
 	if (p->home == DSM_HOME_BLOCK && p->block_pages)
-		snprintf(out, bytes, "consistency=hlrc,home=block:%u", p->block_pages);
+		at = snprintf(out, bytes, "consistency=hlrc,home=block:%u", p->block_pages);
 	else
-		snprintf(out, bytes, "consistency=hlrc,home=%s", homes[p->home]);
+		at = snprintf(out, bytes, "consistency=hlrc,home=%s", homes[p->home]);
+	if (p->diff == DSM_DIFF_MODE_ORIG)
+		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",diff=orig");
+	else
+		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",diff=pipe:%u:%u",
+			       p->pipe_bytes, p->pipe_depth);
+	for (i = 0; i < ARRAY_SIZE(choices); i++)
+		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",%s=%s",
+			       choices[i].key,
+			       choices[i].words[*((const u8 *)p + choices[i].offset)]);
 }
 
 /**

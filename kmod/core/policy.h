@@ -29,6 +29,10 @@ enum dsm_sync { DSM_SYNC_MSG, DSM_SYNC_RDMA };
 /* For sync=rdma: queue locks, or seed 000's array locks and array-and-sense barriers. */
 enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
 
+#define DSM_PIPE_BYTES_MIN 4096u
+#define DSM_PIPE_BYTES_MAX 65536u
+#define DSM_PIPE_DEPTH_MAX 8u
+
 /**
  * struct dsm_policy - effective settings
  * @consistency: enum dsm_consistency
@@ -41,8 +45,8 @@ enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
  * @sync:        enum dsm_sync
  * @algo:        enum dsm_algo
  * @around:      1 = fault-around on sequential and strided faults
- * @pipe_depth:  pipe: buffers per home under way, 1 to 8
- * @pipe_bytes:  pipe: bytes of a buffer, 4096 to 65536
+ * @pipe_depth:  pipe: buffers per home under way, 1 to DSM_PIPE_DEPTH_MAX; orig: 0
+ * @pipe_bytes:  pipe: bytes of a buffer, DSM_PIPE_BYTES_MIN to _MAX; orig: 0
  */
 struct dsm_policy {
 	u8 consistency;
@@ -64,6 +68,10 @@ struct dsm_policy {
  * in this version) and one line in @why.
  */
 int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 why_bytes);
+/*
+ * Is everything that @p asks for built already? -EOPNOTSUPP and one line in @why if not.
+ */
+int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes);
 /* The settings as text that parses back to the same. */
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes);
 /*

@@ -291,7 +291,7 @@ struct dsm_wire_region {
 	__le32 mode;
 	__le32 reserved;
 	__le64 members;			/* bitmap; 0 until fixed */
-	u8 policy[128];
+	u8 policy[DSM_POLICY_TEXT_BYTES];
 };
 static_assert(sizeof(struct dsm_wire_region) == 208);
 

@@ -13,24 +13,86 @@ struct good {
 	const char *back;
 };
 
-#define BLOCK(n) { DSM_CONSISTENCY_HLRC, DSM_HOME_BLOCK, n }
+/* The settings of preset hlrc, with the home map and others replaced. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+#define HLRC(...) { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .diffpath = DSM_DIFFPATH_AUTO, \
+		    .around = 1, .pipe_depth = 4, .pipe_bytes = 8192, __VA_ARGS__ }
+#define BACK(home, diff, rest) "consistency=hlrc,home=" home ",diff=" diff "," rest
+#define REST "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=on"
+#define BLOCK(n) HLRC(.block_pages = n)
+#define DEFAULTS BACK("block", "pipe:8192:4", REST)
+#define PIPE "pipe:8192:4"
 static const struct good goods[] = {
-	{ "", BLOCK(0), "consistency=hlrc,home=block" },
-	{ "hlrc", BLOCK(0), "consistency=hlrc,home=block" },
-	{ "preset=hlrc", BLOCK(0), "consistency=hlrc,home=block" },
-	{ "consistency=hlrc", BLOCK(0), "consistency=hlrc,home=block" },
-	{ "home=block", BLOCK(0), "consistency=hlrc,home=block" },
-	{ "home=block:1", BLOCK(1), "consistency=hlrc,home=block:1" },
-	{ "home=block:4294967295", BLOCK(4294967295u), "consistency=hlrc,home=block:4294967295" },
-	{ "home=block:8,home=block", BLOCK(0), "consistency=hlrc,home=block" },
-	{ "home=rr", { DSM_CONSISTENCY_HLRC, DSM_HOME_RR, 0 }, "consistency=hlrc,home=rr" },
-	{ "home=block:8,home=rr", { DSM_CONSISTENCY_HLRC, DSM_HOME_RR, 0 }, "consistency=hlrc,home=rr" },
-	{ "home=first-touch", { DSM_CONSISTENCY_HLRC, DSM_HOME_FIRST_TOUCH, 0 }, "consistency=hlrc,home=first-touch" },
-	{ "hlrc,home=rr", { DSM_CONSISTENCY_HLRC, DSM_HOME_RR, 0 }, "consistency=hlrc,home=rr" },
-	/* A preset resets what stands before it. */
-	{ "home=rr,preset=hlrc", BLOCK(0), "consistency=hlrc,home=block" },
-	{ "home=rr,", { DSM_CONSISTENCY_HLRC, DSM_HOME_RR, 0 }, "consistency=hlrc,home=rr" },
+	{ "", BLOCK(0), DEFAULTS },
+	{ "hlrc", BLOCK(0), DEFAULTS },
+	{ "preset=hlrc", BLOCK(0), DEFAULTS },
+	{ "consistency=hlrc", BLOCK(0), DEFAULTS },
+	{ "home=block", BLOCK(0), DEFAULTS },
+	{ "home=block:1", BLOCK(1), BACK("block:1", PIPE, REST) },
+	{ "home=block:4294967295", BLOCK(4294967295u), BACK("block:4294967295", PIPE, REST) },
+	{ "home=block:8,home=block", BLOCK(0), DEFAULTS },
+	{ "home=rr", HLRC(.home = DSM_HOME_RR), BACK("rr", PIPE, REST) },
+	{ "home=block:8,home=rr", HLRC(.home = DSM_HOME_RR), BACK("rr", PIPE, REST) },
+	{ "home=first-touch", HLRC(.home = DSM_HOME_FIRST_TOUCH), BACK("first-touch", PIPE, REST) },
+	{ "hlrc,home=rr", HLRC(.home = DSM_HOME_RR), BACK("rr", PIPE, REST) },
+	/* A preset resets what stands before it, and a later setting changes the preset. */
+	{ "home=rr,preset=hlrc", BLOCK(0), DEFAULTS },
+	{ "fetch=read,grain=8,diff=orig,around=off,hlrc", BLOCK(0), DEFAULTS },
+	{ "home=rr,", HLRC(.home = DSM_HOME_RR), BACK("rr", PIPE, REST) },
+	{ "hlrc-copy", { .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
+	  BACK("block", "orig", "fetch=copy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "hlrc-nocopy", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
+	  BACK("block", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "hlrc-orig", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
+	  BACK("block", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "hlrc-pipe", { .fetch = DSM_FETCH_NOCOPY, .diffpath = DSM_DIFFPATH_MSG, .pipe_bytes = 8192,
+			 .pipe_depth = 2 },
+	  BACK("block", "pipe:8192:2", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "hlrc-rdma", { .fetch = DSM_FETCH_READ, .diffpath = DSM_DIFFPATH_WRITE, .sync = DSM_SYNC_RDMA,
+			 .pipe_bytes = 8192, .pipe_depth = 4 },
+	  BACK("block", PIPE, "fetch=read,diffpath=write,grain=1,sync=rdma,algo=queue,around=off") },
+	{ "data=msg", HLRC(.diffpath = DSM_DIFFPATH_MSG),
+	  BACK("block", PIPE, "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=on") },
+	{ "data=rdma", HLRC(.fetch = DSM_FETCH_READ, .diffpath = DSM_DIFFPATH_WRITE),
+	  BACK("block", PIPE, "fetch=read,diffpath=write,grain=1,sync=msg,algo=queue,around=on") },
+	{ "data=rdma-w", HLRC(.diffpath = DSM_DIFFPATH_WRITE),
+	  BACK("block", PIPE, "fetch=nocopy,diffpath=write,grain=1,sync=msg,algo=queue,around=on") },
+	{ "fetch=copy", HLRC(.fetch = DSM_FETCH_COPY),
+	  BACK("block", PIPE, "fetch=copy,diffpath=auto,grain=1,sync=msg,algo=queue,around=on") },
+	{ "fetch=read,fetch=nocopy", BLOCK(0), DEFAULTS },
+	{ "diff=pipe", BLOCK(0), DEFAULTS },
+	{ "diff=pipe:4096", HLRC(.pipe_bytes = 4096), BACK("block", "pipe:4096:4", REST) },
+	{ "diff=pipe:65536:8", HLRC(.pipe_bytes = 65536, .pipe_depth = 8), BACK("block", "pipe:65536:8", REST) },
+	{ "diff=pipe:10000:1", HLRC(.pipe_bytes = 10000, .pipe_depth = 1), BACK("block", "pipe:10000:1", REST) },
+	{ "diff=orig", HLRC(.diff = DSM_DIFF_MODE_ORIG, .pipe_bytes = 0, .pipe_depth = 0),
+	  BACK("block", "orig", REST) },
+	{ "grain=1", BLOCK(0), DEFAULTS },
+	{ "grain=4", HLRC(.grain_log2 = 2),
+	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=4,sync=msg,algo=queue,around=on") },
+	{ "grain=8", HLRC(.grain_log2 = 3),
+	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=8,sync=msg,algo=queue,around=on") },
+	{ "algo=array,sync=rdma", HLRC(.sync = DSM_SYNC_RDMA, .algo = DSM_ALGO_ARRAY),
+	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=rdma,algo=array,around=on") },
+	{ "around=off", HLRC(.around = 0),
+	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=off") },
+	/* The longest text there is fits into what travels. */
+	{ "home=block:4294967295,fetch=nocopy,diff=pipe:65536:8,data=rdma-w,grain=8,sync=rdma,algo=array,around=off",
+	  HLRC(.block_pages = 4294967295u, .diffpath = DSM_DIFFPATH_WRITE, .grain_log2 = 3, .sync = DSM_SYNC_RDMA,
+	       .algo = DSM_ALGO_ARRAY, .around = 0, .pipe_bytes = 65536, .pipe_depth = 8),
+	  BACK("block:4294967295", "pipe:65536:8",
+	       "fetch=nocopy,diffpath=write,grain=8,sync=rdma,algo=array,around=off") },
 };
+
+#pragma GCC diagnostic pop
+
+static bool same(const struct dsm_policy *a, const struct dsm_policy *b)
+{
+	return a->consistency == b->consistency && a->home == b->home && a->block_pages == b->block_pages &&
+	       a->fetch == b->fetch && a->diff == b->diff && a->diffpath == b->diffpath &&
+	       a->grain_log2 == b->grain_log2 && a->sync == b->sync && a->algo == b->algo &&
+	       a->around == b->around && a->pipe_depth == b->pipe_depth && a->pipe_bytes == b->pipe_bytes;
+}
 
 static void settings_survive_text_and_back(void **state)
 {
@@ -38,15 +100,14 @@ static void settings_survive_text_and_back(void **state)
 
 	for (g = goods; g < goods + ARRAY_SIZE(goods); g++) {
 		struct dsm_policy p, again;
-		char why[128] = "", text[128];
+		char why[192] = "", text[DSM_POLICY_TEXT_BYTES];
 
 		unit_require(!dsm_policy_parse(g->text, &p, why, sizeof(why)), "'%s': %s", g->text, why);
-		unit_require(p.consistency == g->want.consistency && p.home == g->want.home &&
-			     p.block_pages == g->want.block_pages, "'%s'", g->text);
+		unit_require(same(&p, &g->want), "'%s'", g->text);
 		dsm_policy_format(&p, text, sizeof(text));
 		assert_string_equal(text, g->back);
 		assert_int_equal(dsm_policy_parse(text, &again, why, sizeof(why)), 0);
-		assert_true(again.home == p.home && again.block_pages == p.block_pages);
+		assert_true(same(&again, &p));
 		assert_string_equal(why, "");
 	}
 }
@@ -57,14 +118,16 @@ struct refused {
 	const char *why;
 };
 
+#define KNOWN "preset, consistency, home, data, fetch, diff, diffpath, grain, sync, algo, around"
+#define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
+#define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
 #define LATER(key) { key "=x", -EOPNOTSUPP, "setting '" key "' is not in this version" }
 #define PRESET(name) { name, -EOPNOTSUPP, "preset=" name " is not in this version; use preset=hlrc" }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr or first-touch" }
 static const struct refused refusals[] = {
-	LATER("data"), LATER("fetch"), LATER("diffpath"), LATER("metadata"), LATER("diff"), LATER("bcast"), LATER("sync"),
+	LATER("metadata"), LATER("bcast"),
 	PRESET("csm-dms"), PRESET("csm-ms"), PRESET("csm-s"), PRESET("csm-none"), PRESET("csm-ms-mg"),
-	PRESET("csm-none-mg"), PRESET("csm-adb"), PRESET("hlrc-copy"), PRESET("hlrc-nocopy"), PRESET("hlrc-orig"),
-	PRESET("hlrc-pipe"), PRESET("hlrc-rdma"), PRESET("sc"), PRESET("auto"),
+	PRESET("csm-none-mg"), PRESET("csm-adb"), PRESET("sc"), PRESET("auto"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
 	{ "home=migrate", -EOPNOTSUPP,
@@ -78,10 +141,20 @@ static const struct refused refusals[] = {
 	{ "hlr", -EINVAL, "unknown preset 'hlr'; use preset=hlrc" },
 	{ "hlrcc", -EINVAL, "unknown preset 'hlrcc'; use preset=hlrc" },
 	{ ",", -EINVAL, "unknown preset ''; use preset=hlrc" },
-	{ "=", -EINVAL, "unknown setting ''; known: preset, home, consistency" },
-	{ "homes=rr", -EINVAL, "unknown setting 'homes'; known: preset, home, consistency" },
-	{ "home=rr,colour=red", -EINVAL, "unknown setting 'colour'; known: preset, home, consistency" },
-	{ "home=rr,diff=orig", -EOPNOTSUPP, "setting 'diff' is not in this version" },
+	{ "=", -EINVAL, "unknown setting ''; known: " KNOWN },
+	{ "homes=rr", -EINVAL, "unknown setting 'homes'; known: " KNOWN },
+	{ "home=rr,colour=red", -EINVAL, "unknown setting 'colour'; known: " KNOWN },
+	{ "home=rr,bcast=adaptive", -EOPNOTSUPP, "setting 'bcast' is not in this version" },
+	DIFF(""), DIFF("pip"), DIFF("pipes"), DIFF("pipe:"), DIFF("pipe::"), DIFF("pipe:4095"), DIFF("pipe:65537"),
+	DIFF("pipe:4096:"), DIFF("pipe:4096:0"), DIFF("pipe:4096:9"), DIFF("pipe:4096:2:2"), DIFF("pipe:4096 "),
+	DIFF("orig:1"),
+	ONE_OF("fetch", "msg", "nocopy, copy or read"), ONE_OF("fetch", "", "nocopy, copy or read"),
+	ONE_OF("diffpath", "rdma", "auto, msg or write"), ONE_OF("grain", "2", "1, 4 or 8"),
+	ONE_OF("sync", "msgs", "msg or rdma"), ONE_OF("algo", "mcs", "queue or array"),
+	ONE_OF("around", "1", "on or off"), ONE_OF("data", "read", "msg, rdma or rdma-w"),
+	{ "algo=array", -EINVAL, "algo=array needs sync=rdma: its locks are slots written by remote writes" },
+	{ "hlrc-rdma,algo=array,sync=msg", -EINVAL,
+	  "algo=array needs sync=rdma: its locks are slots written by remote writes" },
 };
 
 static void refusal_says_what_is_wrong(void **state)
@@ -90,7 +163,7 @@ static void refusal_says_what_is_wrong(void **state)
 
 	for (f = refusals; f < refusals + ARRAY_SIZE(refusals); f++) {
 		struct dsm_policy p;
-		char why[128] = "", *exact = unit_copy(f->text, strlen(f->text) + 1);
+		char why[192] = "", *exact = unit_copy(f->text, strlen(f->text) + 1);
 		int err = dsm_policy_parse(exact, &p, why, sizeof(why));
 
 		unit_require(err == f->err, "'%s' gives %d, '%s'", f->text, err, why);
