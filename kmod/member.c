@@ -100,12 +100,12 @@ static bool patience_left(unsigned long deadline)
 
 /* The other side may be booting: go on until it answers or time is up. */
 static int connect_patiently(struct dsm_node *n, const struct sockaddr_in *addr,
-			     unsigned long deadline, u16 *peer)
+			     unsigned long deadline, u16 *peer, u16 *version)
 {
 	int err;
 
 	for (;;) {
-		err = dsm_net_connect(n->net, addr, CONNECT_TIMEOUT_MS, peer);
+		err = dsm_net_connect(n->net, addr, CONNECT_TIMEOUT_MS, peer, version);
 		if (err != -ECONNREFUSED && err != -ETIMEDOUT && err != -EBUSY &&
 		    err != -EHOSTUNREACH && err != -ENETUNREACH && err != -ECONNRESET)
 			return err;
@@ -115,6 +115,12 @@ static int connect_patiently(struct dsm_node *n, const struct sockaddr_in *addr,
 	}
 }
 
+static void say_versions(struct dsm_errtxt *err, const struct sockaddr_in *addr, u16 version)
+{
+	dsm_errtxt_set(err, "%pI4:%u speaks protocol version %u, this node %u; load the same dsm.ko on both",
+		       &addr->sin_addr, ntohs(addr->sin_port), version, DSM_WIRE_VERSION);
+}
+
 static int connect_members(struct dsm_node *n, const struct dsm_wire_control *msg,
 			   unsigned long deadline, struct dsm_errtxt *err)
 {
@@ -122,7 +128,7 @@ static int connect_members(struct dsm_node *n, const struct dsm_wire_control *ms
 	int ret;
 
 	for (; members; members &= members - 1) {
-		u16 id = __ffs64(members), peer;
+		u16 id = __ffs64(members), peer, version;
 		struct sockaddr_in addr = { .sin_family = AF_INET };
 
 		if (id == n->engine->self || n->engine->alive & BIT_ULL(id))
@@ -131,7 +137,11 @@ static int connect_members(struct dsm_node *n, const struct dsm_wire_control *ms
 		addr.sin_port = msg->nodes[id].port;
 		if (!msg->nodes[id].known)
 			return -EPROTO;
-		ret = connect_patiently(n, &addr, deadline, &peer);
+		ret = connect_patiently(n, &addr, deadline, &peer, &version);
+		if (ret == -EPROTONOSUPPORT) {
+			say_versions(err, &addr, version);
+			return ret;
+		}
 		if (ret) {
 			dsm_errtxt_set(err, "cannot connect to node %u at %pI4: error %d", id,
 				       &addr.sin_addr, -ret);
@@ -339,8 +349,6 @@ static const char *seed_hint(int err)
 	switch (err) {
 	case -EEXIST:
 		return "the node id is taken, or its pages were lost; join without --node for a new id";
-	case -EPROTONOSUPPORT:
-		return "it speaks another protocol version; update both";
 	default:
 		return "is dsm joined there, and is the address right?";
 	}
@@ -362,7 +370,7 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 	unsigned long deadline =
 		jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
 	u64 cluster;
-	u16 seed_node;
+	u16 seed_node, version;
 	int ret;
 
 	listen.sin_addr.s_addr = arg->listen_addr;
@@ -387,8 +395,10 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 		return ret;
 	}
 	if (arg->seed_addr) {
-		ret = connect_patiently(n, &seed, deadline, &seed_node);
-		if (ret)
+		ret = connect_patiently(n, &seed, deadline, &seed_node, &version);
+		if (ret == -EPROTONOSUPPORT)
+			say_versions(err, &seed, version);
+		else if (ret)
 			dsm_errtxt_set(err, "cannot connect to the seed %pI4:%u: %s",
 				       &seed.sin_addr, ntohs(seed.sin_port), seed_hint(ret));
 	}

@@ -14,7 +14,11 @@
 #include "types.h"
 
 #define DSM_WIRE_MAGIC 0x314d5344u	/* "DSM1", in HELLO only */
-#define DSM_WIRE_VERSION 1u		/* in HELLO only */
+
+/* In HELLO only. A test builds the module with another one (selftests/cluster). */
+#ifndef DSM_WIRE_VERSION
+#define DSM_WIRE_VERSION 1u
+#endif
 
 /**
  * enum dsm_msg_type - message numbers, after each its class: REQ, FWD, RSP or CTL

@@ -129,8 +129,9 @@ static int rejected(struct dsm_qp *qp, struct rdma_cm_event *event)
 		return -EAGAIN;
 	err = dsm_refusal_read(data, len, &version);
 	if (err == -EPROTONOSUPPORT)
-		pr_warn("dsm: %pISpc speaks protocol version %u, this node %u: not connected\n",
+		pr_warn("dsm: %pISpc speaks protocol version %u, this node %u: not connected; load the same dsm.ko on both\n",
 			&qp->peer->addr, version, DSM_WIRE_VERSION);
+	qp->peer->version = version;
 	return err;
 }
 
@@ -307,7 +308,7 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_conn_param *
 
 	err = dsm_hello_check(param->private_data, param->private_data_len, &hello, &version);
 	if (err == -EPROTONOSUPPORT)
-		pr_warn_ratelimited("dsm: %pISpc speaks protocol version %u, this node %u: refused\n",
+		pr_warn_ratelimited("dsm: %pISpc speaks protocol version %u, this node %u: refused; load the same dsm.ko on both\n",
 				    &id->route.addr.dst_addr, version, DSM_WIRE_VERSION);
 	else if (err)
 		pr_warn_ratelimited("dsm: %pISpc sent a malformed request to connect: refused\n",

@@ -104,9 +104,9 @@ void dsm_answer_fill(struct dsm_answer *answer, const struct dsm_peer *peer)
  * @node: its id, not claimed yet
  *
  * Context: any.
- * Return: 0; -EPROTO if it breaks a rule or names us other than we are named, -EPROTONOSUPPORT,
- * -ESTALE
- *         if it belongs to another cluster. Then @peer is unchanged.
+ * Return: 0; -EPROTO if it breaks a rule or names us other than we are named, -ESTALE if it
+ *         belongs to another cluster, -EPROTONOSUPPORT if it speaks another version. Then
+ *         @peer is unchanged, but for the version in the last case.
  */
 int dsm_answer_take(const void *data, u32 len, struct dsm_peer *peer, u16 *node)
 {
@@ -119,8 +119,10 @@ int dsm_answer_take(const void *data, u32 len, struct dsm_peer *peer, u16 *node)
 	memcpy(&answer, data, sizeof(answer));
 	if (le32_to_cpu(answer.magic) != DSM_WIRE_MAGIC)
 		return -EPROTO;
-	if (le16_to_cpu(answer.version) != DSM_WIRE_VERSION)
+	if (le16_to_cpu(answer.version) != DSM_WIRE_VERSION) {
+		peer->version = le16_to_cpu(answer.version);
 		return -EPROTONOSUPPORT;
+	}
 	assigned = le16_to_cpu(answer.assigned);
 	cluster = le64_to_cpu(answer.cluster);
 	if (assigned >= DSM_MAX_NODES || (peer->self != DSM_NO_NODE && assigned != peer->self))

@@ -340,7 +340,7 @@ static int connect_vc(struct dsm_peer *peer, enum dsm_vc vc, unsigned long end)
 
 /* One attempt; -EAGAIN: the remains of a former connection are in the way. */
 static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, unsigned long end,
-			u16 *node)
+			u16 *node, u16 *version)
 {
 	struct dsm_peer *peer = dsm_peer_new(net, true);
 	int err = 0, vc;
@@ -366,6 +366,9 @@ static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, uns
 		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, "connecting failed");
 	else
 		*node = peer->node;
+	/* Written before the failure that was waited for. */
+	if (err == -EPROTONOSUPPORT)
+		*version = peer->version;
 	dsm_peer_put(peer);
 	return err;
 }
@@ -376,6 +379,7 @@ static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, uns
  * @addr:       the node's listening address
  * @timeout_ms: bound
  * @node:       its id, if 0 is returned
+ * @version:    protocol version that it speaks, if -EPROTONOSUPPORT is returned
  *
  * An attempt that gets no answer, or meets what is left of a former connection, is
  * repeated within the bound.
@@ -387,7 +391,8 @@ static int connect_once(struct dsm_net *net, const struct sockaddr_in *addr, uns
  *         (answer breaks a rule), -ESHUTDOWN (stopping), -ENODEV (device removed), -ENOMEM, or
  *         what admit returned there.
  */
-int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node)
+int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node,
+		    u16 *version)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
 	unsigned long bound = msecs_to_jiffies(ATTEMPT_MS);
@@ -401,7 +406,8 @@ int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 tim
 	if (err)
 		return err;
 	for (;;) {
-		err = connect_once(net, addr, jiffies + min_t(long, bound, left_until(end)), node);
+		err = connect_once(net, addr, jiffies + min_t(long, bound, left_until(end)), node,
+				   version);
 		if ((err != -EAGAIN && err != -ETIMEDOUT) || !left_until(end))
 			break;
 		if (err == -ETIMEDOUT)

@@ -193,6 +193,7 @@ struct dsm_backlog {
  * @session:   number that ties Q and P to C
  * @addr:      its listening address
  * @hello:     what it said when it connected (passive)
+ * @version:   protocol version it speaks, once it differs from ours (active)
  * @setup:     held while a queue pair is made; see lock order
  * @lock:      guards what follows down to @stats
  * @state:     changed by state_set() only
@@ -234,6 +235,7 @@ struct dsm_peer {
 	u32 session;
 	struct sockaddr_in addr;
 	struct dsm_net_hello hello;
+	u16 version;
 	struct mutex setup;
 
 	spinlock_t lock;

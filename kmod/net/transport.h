@@ -112,10 +112,11 @@ void dsm_net_stop(struct dsm_net *net);
  * Connect to a node (C, then Q and P) and wait, killably and bounded by @timeout_ms, until it
  * is up. On success *@node is the peer's id; own id and the cluster id, if unknown before, are
  * taken from the answer and readable by dsm_net_self(), dsm_net_cluster(). -EPROTONOSUPPORT:
- * other protocol version; -ETIMEDOUT, -ECONNREFUSED, -EHOSTUNREACH, -EINTR, or what admit
+ * other protocol version, in *@version; -ETIMEDOUT, -ECONNREFUSED, -EHOSTUNREACH, -EINTR, or what admit
  * returned there; see net.c for the rest. Not from within dsm_net_ops.
  */
-int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node);
+int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node,
+		    u16 *version);
 /* Close in good order; returns at once, peer_lost() with -ESHUTDOWN follows on both sides. */
 void dsm_net_disconnect(struct dsm_net *net, u16 node);
 
