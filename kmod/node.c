@@ -359,6 +359,9 @@ void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr)
 	n->peers[node] = (struct dsm_peer_record){ .state = DSM_NODE_UP, .addr = *addr };
 	dsm_engine_peer_up(n->engine, node);
 	spin_unlock(&n->lock);
+	down_write(&n->net_lock);
+	n->counted |= BIT_ULL(node);
+	up_write(&n->net_lock);
 	trace_dsm_peer(node, true, "");
 	dsm_ctl_peer_add(node);
 	wake_up_all(&n->changed);
@@ -400,19 +403,29 @@ static void lose_keys(struct dsm_node *n, u16 node)
 		}
 }
 
-/* Counters never run backwards: what a peer counted outlives it. */
-static void keep_traffic(struct dsm_shell_stats *s, const struct dsm_net_peer_stats *peer)
+/*
+ * Counters never run backwards: what a peer counted outlives it. The transport goes on to know the
+ * peer for a while; a reader sees its traffic once, there or here.
+ */
+static void keep_traffic(struct dsm_node *n, u16 node)
 {
+	struct dsm_shell_stats *s = &n->stats;
+	struct dsm_net_peer_stats peer;
 	int class;
 
-	for (class = 0; class < DSM_CLASS_COUNT; class++) {
-		atomic64_add(peer->tx_msgs[class], &s->old_tx_msgs);
-		atomic64_add(peer->rx_msgs[class], &s->old_rx_msgs);
+	down_write(&n->net_lock);
+	n->counted &= ~BIT_ULL(node);
+	if (n->net && !dsm_net_peer_stats(n->net, node, &peer)) {
+		for (class = 0; class < DSM_CLASS_COUNT; class++) {
+			atomic64_add(peer.tx_msgs[class], &s->old_tx_msgs);
+			atomic64_add(peer.rx_msgs[class], &s->old_rx_msgs);
+		}
+		atomic64_add(peer.tx_bytes, &s->old_tx_bytes);
+		atomic64_add(peer.rx_bytes, &s->old_rx_bytes);
+		atomic64_add(peer.credit_stalls, &s->old_stalls);
+		atomic64_add(peer.invalid_msgs, &s->invalid_msgs);
 	}
-	atomic64_add(peer->tx_bytes, &s->old_tx_bytes);
-	atomic64_add(peer->rx_bytes, &s->old_rx_bytes);
-	atomic64_add(peer->credit_stalls, &s->old_stalls);
-	atomic64_add(peer->invalid_msgs, &s->invalid_msgs);
+	up_write(&n->net_lock);
 }
 
 /**
@@ -427,7 +440,6 @@ static void keep_traffic(struct dsm_shell_stats *s, const struct dsm_net_peer_st
 void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 {
 	struct dsm_node *n = &dsm_node;
-	struct dsm_net_peer_stats stats = {};
 	struct dsm_actions acts;
 
 	/* Before the engine forgets the peer: who waits for that must not overtake what follows. */
@@ -440,8 +452,7 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 		pr_err("dsm: node %u is lost: %s; what needs it fails with EHOSTDOWN\n", node,
 		       reason);
 	trace_dsm_peer(node, false, reason);
-	if (n->net && !dsm_net_peer_stats(n->net, node, &stats))
-		keep_traffic(&n->stats, &stats);
+	keep_traffic(n, node);
 	dsm_step_begin(&acts);
 	n->peers[node].state = err == -ESHUTDOWN ? DSM_NODE_LEFT : DSM_NODE_LOST;
 	strscpy(n->peers[node].reason, reason, sizeof(n->peers[node].reason));
@@ -513,10 +524,14 @@ out:
 void dsm_engine_start(void)
 {
 	struct dsm_node *n = &dsm_node;
+	struct dsm_core_stats stats;
 
 	memset(n->tables, 0, 3 * DSM_KEY_BUCKETS * sizeof(*n->tables));
 	spin_lock(&n->lock);
+	/* Like all counters they count since the module was loaded. */
+	stats = n->engine->stats;
 	dsm_engine_init(n->engine, n->tables, n);
+	n->engine->stats = stats;
 	n->engine->lock_cap = dsm_param_lock_cap;
 	memset(n->peers, 0, sizeof(n->peers));
 	n->joined = 0;

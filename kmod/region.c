@@ -279,6 +279,11 @@ void dsm_region_remove(struct dsm_region *r)
 	dsm_regions_settle();
 	mutex_lock(&n->regions_lock);
 	xa_erase(&n->regions, r->id);
+	/* Nobody has it open, so these stand still; a reader sees them once, there or here. */
+	dsm_mm_stats(r->mm, &stats);
+	atomic64_add(stats.faults_read, &n->stats.old_faults_read);
+	atomic64_add(stats.faults_write, &n->stats.old_faults_write);
+	atomic64_add(stats.sigbus, &n->stats.old_sigbus);
 	spin_lock(&n->lock);
 	dsm_space_del(n->engine, r->space);
 	dsm_engine_forget(n->engine, r->id);
@@ -289,10 +294,6 @@ void dsm_region_remove(struct dsm_region *r)
 	 * it before are the only others that can hold it.
 	 */
 	wait_event(n->changed, kref_read(&r->ref) == 1);
-	dsm_mm_stats(r->mm, &stats);
-	atomic64_add(stats.faults_read, &n->stats.old_faults_read);
-	atomic64_add(stats.faults_write, &n->stats.old_faults_write);
-	atomic64_add(stats.sigbus, &n->stats.old_sigbus);
 	free_pages_of(r);
 	dsm_mm_destroy(r->mm);
 	dsm_node_region_put(r);
@@ -437,7 +438,7 @@ static void add_peers(u64 *out)
 	int c;
 
 	for (node = 0; node < DSM_MAX_NODES; node++) {
-		if (dsm_net_peer_stats(n->net, node, &s))
+		if (!(n->counted & BIT_ULL(node)) || dsm_net_peer_stats(n->net, node, &s))
 			continue;
 		for (c = 0; c < DSM_CLASS_COUNT; c++) {
 			out[DSM_STAT_MSGS_SENT] += s.tx_msgs[c];
@@ -492,6 +493,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	core = n->engine->stats;
 	spin_unlock(&n->lock);
 	add_core(&core, out);
+	mutex_lock(&n->regions_lock);
 	out[DSM_STAT_READ_FAULTS] = atomic64_read(&s->old_faults_read);
 	out[DSM_STAT_WRITE_FAULTS] = atomic64_read(&s->old_faults_write);
 	out[DSM_STAT_SIGBUS] = atomic64_read(&s->old_sigbus);
@@ -506,6 +508,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 		out[DSM_STAT_SIGBUS] += mm.sigbus;
 		dsm_node_region_put(r);
 	}
+	mutex_unlock(&n->regions_lock);
 	out[DSM_STAT_DIFF_BYTES] = atomic64_read(&s->diff_bytes);
 	out[DSM_STAT_ACQUIRES] = atomic64_read(&s->acquires);
 	out[DSM_STAT_NS_PROTOCOL] = atomic64_read(&s->ns_protocol);
@@ -515,13 +518,13 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_NS_WAIT_PAGE] = atomic64_read(&s->ns_wait_page);
 	out[DSM_STAT_NS_WAIT_RELEASE] = atomic64_read(&s->ns_wait_release);
 	out[DSM_STAT_NS_MESSAGE] = atomic64_read(&s->ns_message);
+	down_read(&n->net_lock);
 	out[DSM_STAT_INVALID_MSGS] = atomic64_read(&s->invalid_msgs);
 	out[DSM_STAT_MSGS_SENT] = atomic64_read(&s->old_tx_msgs);
 	out[DSM_STAT_MSGS_RECEIVED] = atomic64_read(&s->old_rx_msgs);
 	out[DSM_STAT_BYTES_SENT] = atomic64_read(&s->old_tx_bytes);
 	out[DSM_STAT_BYTES_RECEIVED] = atomic64_read(&s->old_rx_bytes);
 	out[DSM_STAT_CREDIT_STALLS] = atomic64_read(&s->old_stalls);
-	down_read(&n->net_lock);
 	if (n->net)
 		add_peers(out);
 	up_read(&n->net_lock);

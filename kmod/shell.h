@@ -55,7 +55,9 @@ struct dsm_peer_record {
  * @tables:    its hash heads
  * @net:       valid from joining to leaving; who is not part of the membership (status,
  *             counters) reads it under @net_lock
- * @net_lock:  writers set or clear @net; readers keep it alive
+ * @net_lock:  writers set or clear @net, or change @counted; readers keep @net alive
+ * @counted:   bitmap of peers whose traffic is read off the transport; that of all others
+ *             is in @stats; guarded by @net_lock
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
@@ -63,7 +65,7 @@ struct dsm_peer_record {
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @peers:     by id; guarded by @lock
  * @regions:   struct dsm_region by id
- * @regions_lock: serialises changes of @regions
+ * @regions_lock: serialises changes of @regions, and a region's counters' move to @stats
  * @page_queues: threads waiting for a page, by dsm_page_bucket()
  * @changed:   woken when membership changes
  * @flush_wq:  runs @flush_work
@@ -81,6 +83,7 @@ struct dsm_node {
 	struct hlist_head *tables;
 	struct dsm_net *net;
 	struct rw_semaphore net_lock;
+	u64 counted;
 	atomic_t state;
 	u32 last_region;
 	u32 twin_limit;
