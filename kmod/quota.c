@@ -24,7 +24,8 @@ static unsigned long index_of(kuid_t uid)
  */
 int dsm_quota_charge(kuid_t uid)
 {
-	unsigned long n;
+	/* It may be changed at any time. */
+	unsigned long limit = READ_ONCE(dsm_param_locks_per_user), n;
 	void *old;
 
 	/* A slot must be there before the count is changed under the lock. */
@@ -34,10 +35,12 @@ int dsm_quota_charge(kuid_t uid)
 	xa_lock(&counts);
 	old = xa_load(&counts, index_of(uid));
 	n = old ? xa_to_value(old) : 0;
-	if (n < dsm_param_locks_per_user)
+	if (n < limit)
 		old = __xa_store(&counts, index_of(uid), xa_mk_value(n + 1), GFP_ATOMIC);
+	else if (!n)
+		__xa_erase(&counts, index_of(uid));
 	xa_unlock(&counts);
-	if (n >= dsm_param_locks_per_user)
+	if (n >= limit)
 		return -EDQUOT;
 	return xa_is_err(old) ? xa_err(old) : 0;
 }
