@@ -5,7 +5,8 @@
  *
  * A line is "THREAD NUMBER COMMAND ARGUMENTS"; each THREAD is a thread of this process that executes
  * its lines in order, and "THREAD" alone interrupts it with a signal. It answers "> NUMBER" when it begins and "< NUMBER RESULT VALUE MS" when it is done: RESULT is 0 or
- * a negative errno, -7 (SIGBUS's number) for an access that ended with SIGBUS. Never decides anything.
+ * a negative errno, -7 (SIGBUS's number) for an access that ended with SIGBUS. "! NUMBER TEXT" before is what
+ * the library said of a call that failed. Never decides anything.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -154,6 +155,8 @@ static void perform(const char *line)
 	CHECK(sscanf(line, "%u %31s %lu %lu %lu %lu", &number, what, &a, &b, &c, &e) >= 2, "line %s", line);
 	printf("> %u\n", number);
 	ret = execute(what, a, b, c, e, &value);
+	if (ret < 0 && ret != -SIGBUS)
+		printf("! %u %s\n", number, dsm_error());
 	printf("< %u %d %lu %lu\n", number, ret, value, now_ms() - start);
 }
 

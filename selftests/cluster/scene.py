@@ -9,6 +9,7 @@ import errno
 import itertools
 import json
 import signal
+import statistics
 import time
 
 from vm.channel import GuestError
@@ -16,9 +17,8 @@ from vm.channel import GuestError
 SIGBUS = -7
 # Seconds for one call in a guest that need not wait for anything but other guests.
 CALL_SECONDS = 30
-# How much later than the bound a survivor may get its error: guests share processors here.
+# How much later than the bound on a peer's silence a survivor may get its error.
 LATE_SECONDS = 1.0
-SLACK_SECONDS = 3.0
 
 _numbers = itertools.count(1)
 
@@ -36,13 +36,50 @@ def name_of(result):
     return "SIGBUS" if result == SIGBUS else "-" + errno.errorcode.get(-result, str(-result))
 
 
+class Silence:
+    """A node that is silent since a moment: who needs it must hear of that within `limit` seconds.
+
+    The moment is taken on the host just before the signal or the order that silences it, so that
+    its last word can only be later. The end is when the host has read the line that the
+    survivor's process wrote after its call: seconds() has the guest's scheduling and the
+    way out of it in it, and is never too short.
+    """
+    heard = {}	# by moment: seconds of the errors; all since summary()
+
+    def __init__(self, c, since):
+        self.since = since
+        self.limit = c.peer_timeout_ms / 1000 + LATE_SECONDS
+
+    def judge(self, at, what):
+        """An error came at a time."""
+        seconds = at - self.since
+        self.heard.setdefault(self.since, []).append(seconds)
+        expect(seconds <= self.limit,
+               f"{what} after {seconds:.2f} s of silence; the bound is {self.limit:g} s")
+
+    @classmethod
+    def summary(cls, c):
+        """All that was heard in words; forgets it."""
+        last = sorted(max(seconds) for seconds in cls.heard.values())
+        count = sum(map(len, cls.heard.values()))
+        cls.heard.clear()
+        if not last:
+            return ""
+        return (f"{len(last)} times a node fell silent, the last error (of {count}) came after "
+                f"{last[0]:.2f} s to {last[-1]:.2f} s, median {statistics.median(last):.2f} s; "
+                f"bound {cls(c, 0).limit:g} s")
+
+
 class Actor:
     """A process on a node that has opened a region and does what it is told; see actor.c."""
 
-    def __init__(self, node, region):
+    def __init__(self, node, region, user=None):
         self.node = node
         self.calls = itertools.count(1)
-        self.job = node.start(["/work/actor", region], stdin=True)
+        words = ["/work/actor", region]
+        if user:
+            words = ["su", "-s", "/bin/sh", user, "-c", "exec " + " ".join(words)]
+        self.job = node.start(words, stdin=True)
         self.id = int(self.job.wait_line(r"^ready (\d+)$", CALL_SECONDS)[1])
 
     def begin(self, what, *args, thread=0):
@@ -55,8 +92,15 @@ class Actor:
 
     def end(self, number, timeout=CALL_SECONDS):
         """Wait for a call; (result, value, milliseconds)."""
-        m = self.job.wait_line(rf"^< {number} (\S+) (\d+) (\d+)$", timeout)
+        m = self._ended(number, timeout)
         return int(m[1]), int(m[2]), int(m[3])
+
+    def _ended(self, number, timeout):
+        return self.job.wait_line(rf"^< {number} (\S+) (\d+) (\d+)$", timeout)
+
+    def why(self, number):
+        """What the library said of a call that failed."""
+        return self.job.wait_line(rf"^! {number} (.*)$", CALL_SECONDS)[1]
 
     def pending(self, number):
         """True while the call has not returned."""
@@ -73,12 +117,14 @@ class Actor:
                               f"{name_of(result)} (value {value})")
         return value, ms
 
-    def finish(self, number, result, what, timeout=CALL_SECONDS):
-        """The end of a call that must give a result; its value."""
-        got, value, _ = self.end(number, timeout)
-        expect(got == result,
-               f"{what} on {self.node.name}: {name_of(got)}, not {name_of(result)}")
-        return value
+    def finish(self, number, result, what, silence=None):
+        """The end of a call that must give a result; its value. silence: of whom it waits for."""
+        m = self._ended(number, CALL_SECONDS + (silence.limit if silence else 0))
+        expect(int(m[1]) == result,
+               f"{what} on {self.node.name}: {name_of(int(m[1]))}, not {name_of(result)}")
+        if silence:
+            silence.judge(self.job.when(m), f"{what} on {self.node.name}: {name_of(result)}")
+        return int(m[2])
 
     def read(self, offset, want):
         """A word of the region must have a value."""
@@ -229,16 +275,15 @@ def peer(node, ident):
 
 
 def bound(c, since):
-    """Seconds from now in which whoever waits for a node that fell silent must hear of it."""
-    limit = c.peer_timeout_ms / 1000 + LATE_SECONDS + SLACK_SECONDS * c.slowness
-    return max(0.1, since + limit - time.monotonic())
+    """For finish(): whoever waits for a node silent since then must hear of it in time."""
+    return Silence(c, since)
 
 
 def check_loss_is_reported(c, nodes, ident):
     """All of the nodes say in status and, once, in the log that a node was lost, and why."""
     for node in nodes:
         node.wait_for(["sh", "-c", f"dsmctl status --json | grep -q '\"node\": {ident}, "
-                       "\"state\": \"lost\"'"], c.peer_timeout_ms / 1000 + SLACK_SECONDS)
+                       "\"state\": \"lost\"'"], Silence(c, 0).limit)
         expect(peer(node, ident)["reason"], f"{node.name} gives no reason for the loss of {ident}")
         said = node.dmesg().count(f"dsm: node {ident} is lost: ")
         expect(said == 1, f"the log of {node.name} names the loss of node {ident} {said} times")

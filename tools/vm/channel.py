@@ -38,6 +38,7 @@ class Job:
         self.channel, self.number, self.argv, self.sink = channel, number, argv, sink
         self.cond = channel.cond
         self.chunks = {OUT: [], ERR: []}
+        self.times = {OUT: [], ERR: []}
         self.pid = None
         self.status = None
 
@@ -55,6 +56,16 @@ class Job:
         """Standard error so far, text."""
         with self.cond:
             return self._text(ERR)
+
+    def when(self, match, stream=OUT):
+        """time.monotonic() at which the end of a match of wait_line() had come in."""
+        with self.cond:
+            end = len(match.string[:match.end()].encode())
+            for chunk, at in zip(self.chunks[stream], self.times[stream]):
+                end -= len(chunk)
+                if end <= 0:
+                    return at
+        raise ValueError("a match of another output")
 
     def name(self):
         return f"'{' '.join(self.argv)}' on {self.channel.name}"
@@ -173,6 +184,7 @@ class Channel:
                 self.hello = payload.decode()
             elif job and kind in (OUT, ERR):
                 job.chunks[kind].append(payload)
+                job.times[kind].append(time.monotonic())
             elif job and kind == STARTED:
                 job.pid = struct.unpack("<I", payload)[0]
             elif job and kind == EXIT:

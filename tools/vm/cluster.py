@@ -549,11 +549,12 @@ class Cluster:
             if r.status:
                 faults.append(f"rmmod dsm failed on {node.name}: {r.err.strip()}")
                 continue
-            faults += self._leaks(node)
+            faults += self.leaks(node)
         return faults
 
     @staticmethod
-    def _leaks(node):
+    def leaks(node):
+        """What the module left on a node where it is unloaded, as lines."""
         faults = []
         slabs = [s.split()[0] for s in node.read("/proc/slabinfo").splitlines()
                  if s.startswith("dsm")]
