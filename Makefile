@@ -9,11 +9,11 @@ O := $(BUILD)/user
 PREFIX ?= /usr/local
 export PREFIX
 
-PARTS := userspace tools/dsmctl tools/dsmrun
+PARTS := userspace tools/dsmctl tools/dsmrun tools/bench
 
 need = @tools/setup/need
 
-.PHONY: all module user demo check quick unit model lint debug-kernel \
+.PHONY: all module user demo bench check quick unit model lint debug-kernel \
 	install uninstall clean help
 .DEFAULT_GOAL := all
 
@@ -33,8 +33,14 @@ demo:
 	+@$(MAKE) --no-print-directory KVER=6.12 module user
 	@tools/demo/run
 
+bench:
+	$(need) module user guest kernels bench
+	+@$(MAKE) --no-print-directory KVER=$(or $(KVER),all) module user
+	@tools/bench/run $(if $(KVER),--kernel $(KVER)) $(if $(FULL),--full) \
+		$(if $(JSON),--json $(JSON)) --plots $(BUILD)/bench
+
 check:
-	$(need) module user guest kernels unit ksft lint debug-kernel
+	$(need) module user guest kernels unit ksft lint debug-kernel bench
 	@tools/check/run check
 
 quick:
@@ -74,6 +80,8 @@ help:
 	'make                module, library and tools, for the running kernel if its headers' \
 	'                    are here, else for every installed Debian kernel with headers' \
 	'make demo           four guests compute on one shared memory (about 5 minutes)' \
+	'make bench          times of everything beside raw verbs, in guests (at most 20 minutes);' \
+	'                    JSON=FILE writes them down, FULL=1 takes all settings' \
 	'make check          every test; last line "N passed, N failed" (at most 45 minutes)' \
 	'make quick          the part of check that fits into 8 minutes' \
 	'make unit           core units on the host, under ASan and UBSan' \

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""The goals: ratios of medians within one run. Reports them all; that one is missed is no failure."""
+from .results import figure
+
+MIB = 1 << 20
+
+
+class Goal:
+    """A name, what it may cost, and two functions of a Numbers: value and floor (or None)."""
+
+    def __init__(self, name, goal, value, floor, unit="us", kernels=True):
+        self.name, self.goal, self.value, self.floor = name, goal, value, floor
+        self.unit, self.kernels = unit, kernels
+
+
+class Numbers:
+    """Looks up medians of one kernel in the results; a missing one is raised as KeyError."""
+
+    def __init__(self, results, kernel):
+        self.results, self.kernel = results, kernel
+
+    def row(self, name, setting=None, nodes=None):
+        """A row that must be there."""
+        row = self.results.find(self.kernel, name, setting, nodes)
+        if not row:
+            raise KeyError(name + (f" with {setting}" if setting else ""))
+        return row
+
+    def of(self, name, setting=None, nodes=None):
+        """The median of a row."""
+        return self.row(name, setting, nodes).median
+
+    def count(self, name, setting=None, nodes=None):
+        """The messages of one trial."""
+        value = self.row(name, setting, nodes).messages
+        if value is None:
+            raise KeyError(f"messages of {name}")
+        return value
+
+    def least(self, *names):
+        """The smallest median of those names that were measured."""
+        row = self.results.best(self.kernel, names)
+        if not row:
+            raise KeyError(" or ".join(names))
+        return row.median
+
+    def round_trip(self):
+        """2 x ib_send_lat of 64 B, polling."""
+        return 2 * self.of("ib_send_lat_64")
+
+    def transfer(self, name, size):
+        """Time in us for so many bytes at a bandwidth that was measured in MiB/s."""
+        return size / MIB / self.of(name) * 1e6
+
+
+def _exchange(nodes):
+    return lambda n: n.least(f"exchange_{nodes}_polling", f"exchange_{nodes}_events")
+
+
+def _barrier(nodes):
+    return lambda n: n.of(f"barrier_{nodes}", "", nodes)
+
+
+GOALS = (
+    Goal("cold page fetch, fetch=read, against ib_read_lat 4 KiB polling", 1.25,
+         lambda n: n.of("fetch_cold", "fetch=read"), lambda n: n.of("ib_read_lat_4096")),
+    Goal("cold page fetch, fetch=read, against the chained READs with events", 1.25,
+         lambda n: n.of("fetch_cold", "fetch=read"), lambda n: n.of("chained_read_events")),
+    Goal("cold page fetch, fetch=nocopy, against ib_send_lat 64 B + ib_write_lat 4 KiB", 1.3,
+         lambda n: n.of("fetch_cold", "fetch=nocopy"),
+         lambda n: n.of("ib_send_lat_64") + n.of("ib_write_lat_4096")),
+    Goal("sequential read of 16 MiB, against ib_read_bw 64 KiB", 1.25,
+         lambda n: n.least("sequential_16MiB"),
+         lambda n: n.transfer("ib_read_bw_65536", 16 * MIB)),
+    Goal("lock, token free at a remote manager, against a round trip", 1.3,
+         lambda n: n.of("lock_remote", ""), Numbers.round_trip),
+    Goal("lock, hand-over between two nodes, against one way", 1.5,
+         lambda n: n.of("lock_handover", ""), lambda n: n.of("ib_send_lat_64")),
+    Goal("lock and unlock, token cached, against a pthread mutex", 3,
+         lambda n: n.of("lock_unlock_cached", ""), lambda n: n.of("mutex_lock_unlock"), "ns"),
+    Goal("lock and unlock, token cached: messages", 0,
+         lambda n: n.count("lock_unlock_cached", ""), None, "count"),
+    Goal("lock and unlock, token cached: system calls", 0,
+         lambda n: n.of("lock_unlock_cached_syscalls", ""), None, "count"),
+    Goal("barrier of 2, against a round trip", 1.15, _barrier(2), Numbers.round_trip),
+    Goal("barrier of 4, against the raw exchange", 1.3, _barrier(4), _exchange(4)),
+    Goal("barrier of 8, against the raw exchange", 1.3, _barrier(8), _exchange(8)),
+    Goal("release of 128 pages with one word each, against a round trip", 3,
+         lambda n: n.of("release_128_words", ""), Numbers.round_trip),
+    Goal("release of 128 pages with one word each, against diff=orig", 0.1,
+         lambda n: n.of("release_128_words", ""),
+         lambda n: n.of("release_128_words", "diff=orig")),
+    Goal("release of 256 whole pages, against ib_write_bw 64 KiB", 1.25,
+         lambda n: n.of("release_256_pages", ""), lambda n: n.transfer("ib_write_bw_65536", MIB)),
+    Goal("diff of an unchanged page, against a 64-bit compare loop (host)", 1.5,
+         lambda n: n.of("diff_unchanged"), lambda n: n.of("compare_loop"), "ns", False),
+    Goal("application of a run of 4 KiB, against memcpy (host)", 1.5,
+         lambda n: n.of("apply_page"), lambda n: n.of("memcpy_page"), "ns", False),
+    Goal("messages of a remote acquire (2 or 3)", 3,
+         lambda n: n.count("lock_remote", ""), None, "count"),
+    Goal("handlers at the home of a fetch, fetch=read", 0,
+         lambda n: n.of("fetch_again_home_handlers", "fetch=read"), None, "count"),
+    Goal("messages of a barrier of 2", 2, lambda n: n.count("barrier_2", "", 2), None, "count"),
+    Goal("messages of a barrier of 4", 6, lambda n: n.count("barrier_4", "", 4), None, "count"),
+    Goal("messages of a barrier of 8", 14, lambda n: n.count("barrier_8", "", 8), None, "count"),
+    Goal("metadata, bytes of protocol state per touched page", 64,
+         lambda n: n.of("metadata_page"), None, "bytes"),
+)
+
+
+def evaluate(results, kernels):
+    """A dict for every goal and kernel; without its numbers a ratio of None and the reason."""
+    out = []
+    for goal in GOALS:
+        for kernel in kernels if goal.kernels else ("host",):
+            entry = {"name": goal.name, "kernel": kernel, "goal": goal.goal, "ratio": None,
+                     "value": None, "floor": None, "unit": goal.unit, "note": ""}
+            numbers = Numbers(results, kernel)
+            try:
+                entry["value"] = goal.value(numbers)
+                if goal.floor:
+                    entry["floor"] = goal.floor(numbers)
+                    entry["ratio"] = entry["value"] / entry["floor"]
+                else:
+                    entry["ratio"] = entry["value"]
+            except KeyError as e:
+                entry["note"] = f"not measured: {e.args[0]}"
+            out.append(entry)
+    return out
+
+
+def table(entries):
+    """The goals as text."""
+    out = ["", "Goals (ratios of medians of this run; counts where the floor is empty)",
+           f"  {'goal':76} {'kernel':8} {'value':>9} {'floor':>9} {'unit':5} {'ratio':>7} {'at most':>7}"]
+    for e in entries:
+        ratio = figure(e["ratio"]) if not e["note"] else e["note"]
+        out.append(f"  {e['name']:76} {e['kernel']:8} {figure(e['value']):>9} "
+                   f"{figure(e['floor']):>9} {e['unit']:5} {ratio:>7} {figure(e['goal']):>7}")
+    return "\n".join(out)

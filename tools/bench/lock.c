@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * dsm-bench: locks. A key that nobody has used yet has its token free at its manager, so fresh
+ * keys give the remote acquire; the counters of the module say which they were. Writes nothing
+ * under any lock.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "../../uapi/dsm.h"
+#include "bench.h"
+
+#define FRESH_KEYS 0x10000000ull
+#define PASSED_KEY 0xbe0002ull
+#define OWN_KEY 0xbe0003ull
+#define HOLD_NS 4000000L
+#define BATCH 100
+#define HOLDS_OFFSET (48ul << 20)
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF 0
+#define PR_SYS_DISPATCH_ON 1
+#endif
+
+static void lock(const struct bench *b, uint64_t key)
+{
+	bench_check(dsm_lock(b->d, key), "lock");
+}
+
+static void unlock(const struct bench *b, uint64_t key)
+{
+	bench_check(dsm_unlock(b->d, key), "unlock");
+}
+
+static uint64_t remote_locks(const struct bench *b)
+{
+	uint64_t v[DSM_STAT_COUNT];
+
+	bench_stats(b, v, DSM_STAT_COUNT);
+	return v[DSM_STAT_LOCKS_REMOTE];
+}
+
+/*
+ * A counter says afterwards where the key's manager is; a trial of the other kind is taken back.
+ * A key is used once, so that its token is where it was born.
+ */
+static void free_tokens(const struct bench *b)
+{
+	static uint64_t next = FRESH_KEYS;
+	long trials = bench_trials(b, 300), tries;
+	struct series remote, local, gone;
+	uint64_t before;
+
+	if (b->rank != 1)
+		return;
+	series_init(&remote, "lock_remote", "us", trials, b);
+	series_init(&gone, "unlock_remote", "us", trials, NULL);
+	series_init(&local, "lock_first_local", "us", trials, NULL);
+	before = remote_locks(b);
+	for (tries = 0; remote.n < trials && tries < 20 * trials; tries++) {
+		uint64_t key = next++, now;
+		double us;
+
+		series_start(&remote, b);
+		lock(b, key);
+		us = (bench_now_ns() - remote.begin) / 1e3;
+		now = remote_locks(b);
+		if (now != before)
+			series_add(&remote, us);
+		else
+			series_add(&local, us);
+		series_start(&gone, NULL);
+		unlock(b, key);
+		if (now != before)
+			series_stop(&gone);
+		before = now;
+	}
+	series_print(&remote, b);
+	series_print(&gone, b);
+	series_print(&local, b);
+}
+
+static void token_here(const struct bench *b)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	long trials = bench_trials(b, 200), i, k;
+	struct series s, m;
+
+	if (b->rank != 1)
+		return;
+	series_init(&s, "lock_unlock_cached", "ns", trials, b);
+	series_init(&m, "mutex_lock_unlock", "ns", trials, NULL);
+	lock(b, OWN_KEY);
+	unlock(b, OWN_KEY);
+	for (i = 0; i < trials; i++) {
+		series_start(&s, b);
+		for (k = 0; k < BATCH; k++) {
+			lock(b, OWN_KEY);
+			unlock(b, OWN_KEY);
+		}
+		series_add(&s, (bench_now_ns() - s.begin) / BATCH);
+		series_start(&m, NULL);
+		for (k = 0; k < BATCH; k++) {
+			pthread_mutex_lock(&mutex);
+			pthread_mutex_unlock(&mutex);
+		}
+		series_add(&m, (bench_now_ns() - m.begin) / BATCH);
+	}
+	series_print(&s, b);
+	series_print(&m, b);
+}
+
+/* Syscall user dispatch: the kernel sends SIGSYS instead of doing a call while this is set. */
+static volatile char dispatch;
+static volatile sig_atomic_t calls;
+
+static void on_call(int number, siginfo_t *info, void *context)
+{
+	ucontext_t *u = context;
+	greg_t *r = u->uc_mcontext.gregs;
+
+	(void)number;
+	dispatch = 0;
+	calls++;
+	r[REG_RAX] = syscall(info->si_syscall, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10],
+			     r[REG_R8], r[REG_R9]);
+	if (r[REG_RAX] == -1)
+		r[REG_RAX] = -errno;
+}
+
+/* The first call is counted and let through with all that follow it. */
+static int any_call(void (*op)(const struct bench *, uint64_t), const struct bench *b)
+{
+	calls = 0;
+	dispatch = 1;
+	op(b, OWN_KEY);
+	dispatch = 0;
+	return calls;
+}
+
+static void system_calls(const struct bench *b)
+{
+	struct sigaction act = { .sa_sigaction = on_call, .sa_flags = SA_SIGINFO };
+	int n;
+
+	if (b->rank != 1 || sigaction(SIGSYS, &act, NULL) ||
+	    prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &dispatch))
+		return;
+	n = any_call(lock, b);
+	n += any_call(unlock, b);
+	n += any_call(lock, b);
+	n += any_call(unlock, b);
+	prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
+	signal(SIGSYS, SIG_DFL);
+	bench_print_value("lock_unlock_cached_syscalls", "count", n / 2.0, b->rank);
+}
+
+/*
+ * Ranks 0 and 1 take turns, each with its next request queued while the other holds. From an
+ * unlock to the same rank's next lock there are two hand-overs and one hold, and the holder's
+ * own clock says how long that was, so two clocks are never compared.
+ */
+static void handed_over(const struct bench *b)
+{
+	const struct timespec hold = { .tv_nsec = HOLD_NS };
+	volatile double *holds = (volatile double *)(b->base + HOLDS_OFFSET);
+	long trials = bench_trials(b, 100), i;
+	struct series mine, result;
+	double gap, ended = 0;
+
+	series_init(&mine, "gap", "us", trials + 1, NULL);
+	series_init(&result, "lock_handover", "us", trials, NULL);
+	for (i = 0; b->rank < 2 && i <= trials; i++) {
+		double begun;
+
+		lock(b, PASSED_KEY);
+		begun = bench_now_ns();
+		gap = begun - ended;
+		nanosleep(&hold, NULL);
+		ended = bench_now_ns();
+		unlock(b, PASSED_KEY);
+		series_add(&mine, b->rank ? gap / 1e3 : (ended - begun) / 1e3);
+	}
+	for (i = 0; !b->rank && i < trials; i++)
+		holds[i] = mine.value[i];
+	bench_barrier(b);
+	/* The first turn and the last are nobody's; whoever began, a hold lies in each gap. */
+	for (i = 2; b->rank == 1 && i < trials; i++)
+		series_add(&result, (mine.value[i] - holds[i]) / 2);
+	series_print(&result, b);
+	mine.n = 0;
+	series_print(&mine, b);
+	bench_barrier(b);
+}
+
+int test_lock(struct bench *b)
+{
+	bench_barrier(b);
+	free_tokens(b);
+	bench_barrier(b);
+	token_here(b);
+	bench_barrier(b);
+	system_calls(b);
+	bench_barrier(b);
+	handed_over(b);
+	return 0;
+}
+
+int test_barrier(struct bench *b)
+{
+	long trials = bench_trials(b, 300), i;
+	char name[32];
+	struct series s;
+
+	snprintf(name, sizeof(name), "barrier_%d", b->ranks);
+	series_init(&s, name, "us", trials, b);
+	for (i = 0; i < 5; i++)
+		bench_barrier(b);
+	for (i = 0; i < trials; i++) {
+		series_start(&s, b);
+		bench_barrier(b);
+		series_stop(&s);
+	}
+	series_print(&s, b);
+	return 0;
+}

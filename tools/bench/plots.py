@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Draws a run's results by gnuplot, each plot as SVG and PNG. Draws what is there, skips the rest."""
+import os
+import re
+import shutil
+import subprocess
+
+HEAD = """set encoding utf8
+set datafile missing "?"
+set grid ytics lc rgb "#dddddd"
+set key outside top center horizontal
+set title {title}
+set ylabel {ylabel}
+set yrange [0:*]
+"""
+TERMINALS = (("svg", "svg size 900,520 dynamic enhanced background 'white' font 'sans,12'"),
+             ("png", "pngcairo size 900,520 background 'white' font 'sans,11'"))
+
+
+def _quoted(text):
+    text = text.replace("\\", "").replace("'", "").replace("_", " ")
+    return f"'{text}'"
+
+
+class Plotter:
+    """Writes plots to a directory."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.made = []
+        os.makedirs(directory, exist_ok=True)
+
+    def _draw(self, name, body):
+        for ending, terminal in TERMINALS:
+            path = os.path.join(self.directory, f"{name}.{ending}")
+            script = f"set terminal {terminal}\nset output '{path}'\n{body}"
+            subprocess.run(["gnuplot"], input=script, text=True, check=True,
+                           stderr=subprocess.DEVNULL)
+            self.made.append(path)
+
+    @staticmethod
+    def _block(series):
+        """gnuplot's inline data: columns are x or label, then one per series."""
+        keys = []
+        for _, points in series:
+            keys += [x for x in points if x not in keys]
+        if keys and all(isinstance(k, (int, float)) for k in keys):
+            keys.sort()
+        rows = []
+        for x in keys:
+            cells = [str(points.get(x, "?")) for _, points in series]
+            label = x if isinstance(x, (int, float)) else '"' + x.replace("_", " ") + '"'
+            rows.append(f"{label} {' '.join(cells)}")
+        return "$data << EOD\n" + "\n".join(rows) + "\nEOD\n"
+
+    def bars(self, name, title, ylabel, series):
+        """series: (label, {category: value}) pairs."""
+        series = [(label, points) for label, points in series if points]
+        if not series:
+            return
+        body = self._block(series) + HEAD.format(title=_quoted(title), ylabel=_quoted(ylabel))
+        body += ("set style data histogram\nset style histogram cluster gap 1\n"
+                 "set style fill solid 0.8\nset xtics rotate by -25\n")
+        body += "plot " + ", ".join(f"$data using {i + 2}:xtic(1) title {_quoted(label)}"
+                                    for i, (label, _) in enumerate(series)) + "\n"
+        self._draw(name, body)
+
+    def lines(self, name, title, xlabel, ylabel, series, log=False, log_y=False):
+        """series: (label, {x: value}) pairs, x a number."""
+        series = [(label, points) for label, points in series if points]
+        if not series:
+            return
+        body = self._block(series) + HEAD.format(title=_quoted(title), ylabel=_quoted(ylabel))
+        body += f"set xlabel {_quoted(xlabel)}\n"
+        body += "set logscale x 2\n" if log else ""
+        body += "set yrange [*:*]\nset logscale y\n" if log_y else ""
+        body += "plot " + ", ".join(f"$data using 1:{i + 2} with linespoints title {_quoted(label)}"
+                                    for i, (label, _) in enumerate(series)) + "\n"
+        self._draw(name, body)
+
+
+def _by(results, kernel, name, group=None):
+    """{setting: median} of one operation."""
+    return {r.setting or "default": r.median for r in results.rows.values()
+            if r.kernel == kernel and r.name == name and group in (None, r.group)}
+
+
+def _numbered(results, kernel, pattern, setting=None):
+    """{number in the name: median} of names that match."""
+    out = {}
+    for r in results.rows.values():
+        m = re.fullmatch(pattern, r.name)
+        if m and r.kernel == kernel and setting in (None, r.setting):
+            out[int(m[1])] = r.median
+    return out
+
+
+def _settings(results, kernel, pattern):
+    return sorted({r.setting for r in results.rows.values()
+                   if r.kernel == kernel and re.fullmatch(pattern, r.name)})
+
+
+def _pipe(results, kernel, name):
+    """(curves over depth, curves over buffer size, ORIG's time) of one operation."""
+    depth, size, orig = {}, {}, None
+    for r in results.rows.values():
+        if r.kernel != kernel or r.name != name or r.group != "ORIG and PIPE":
+            continue
+        m = re.match(r"diff=pipe:(\d+):(\d+),diffpath=(\w+)", r.setting)
+        if m:
+            depth.setdefault(f"{int(m[1]) // 1024} KiB, {m[3]}", {})[int(m[2])] = r.median
+            size.setdefault(f"depth {m[2]}, {m[3]}", {})[int(m[1]) // 1024] = r.median
+        elif r.setting == "diff=orig":
+            orig = r.median
+    return depth, size, orig
+
+
+def _several(curves):
+    return [(label, points) for label, points in sorted(curves.items()) if len(points) > 1]
+
+
+def _pipes(plotter, results, kernel):
+    for name, what in (("release_8_words", "8 pages, a word each"),
+                       ("release_128_words", "128 pages, a word each"),
+                       ("release_64_pages", "64 whole pages")):
+        depth, size, orig = _pipe(results, kernel, name)
+        for curves, word, xlabel in ((depth, "depth", "buffers under way per home"),
+                                     (size, "buffer", "KiB of a buffer")):
+            series = _several(curves)
+            if series and orig:
+                xs = sorted({x for _, points in series for x in points})
+                series.append(("ORIG", {x: orig for x in xs}))
+            plotter.lines(f"pipe-{word}-{name}-{kernel}", f"Release of {what}, kernel {kernel}",
+                          xlabel, "us", series, log=True)
+
+
+def _curves(plotter, results, kernel):
+    plotter.lines(f"diff-size-{kernel}", f"Release of one page by bytes changed, kernel {kernel}",
+                  "bytes", "us", [(s or "default", _numbered(results, kernel, r"diff_(\d+)_bytes", s))
+                                  for s in _settings(results, kernel, r"diff_(\d+)_bytes")], log=True)
+    plotter.lines(f"runs-{kernel}", f"Release of 16 pages by runs in each, kernel {kernel}",
+                  "runs of 8 bytes a page", "us",
+                  [(s or "default", _numbered(results, kernel, r"runs_(\d+)", s))
+                   for s in _settings(results, kernel, r"runs_(\d+)")], log=True)
+    barriers = [(s or "barrier", _numbered(results, kernel, r"barrier_(\d+)", s))
+                for s in _settings(results, kernel, r"barrier_(\d+)")]
+    for way in ("polling", "events"):
+        barriers.append((f"raw exchange, {way}",
+                         _numbered(results, kernel, r"exchange_(\d+)_" + way)))
+    plotter.lines(f"barrier-{kernel}", f"Barrier, nothing written, kernel {kernel}", "nodes", "us",
+                  barriers)
+
+
+def draw(results, goals, kernels, directory):
+    """All plots of a run; the paths written."""
+    if not shutil.which("gnuplot"):
+        return []
+    plotter = Plotter(directory)
+    fetch = []
+    for kernel in kernels:
+        points = _by(results, kernel, "fetch_cold")
+        for name in ("ib_read_lat_4096", "chained_read_events"):
+            row = results.find(kernel, name)
+            if row and points:
+                points[name] = row.median
+        fetch.append((kernel, points))
+    plotter.bars("fetch", "Cold fetch of a page, and floors", "us", fetch)
+    plotter.bars("goals", "Ratio reached / ratio allowed (1 = reached)", "", [
+        (kernel, {g["name"].split(", against")[0]: round(g["ratio"] / g["goal"], 3)
+                  for g in goals if g["kernel"] == kernel and g["ratio"] is not None and g["goal"]})
+        for kernel in kernels])
+    for kernel in kernels:
+        _curves(plotter, results, kernel)
+        _pipes(plotter, results, kernel)
+    return plotter.made

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * dsm-bench: releases. Rank 1 writes into pages homed at rank 0's node and releases them; faults
+ * and twins are made before the time starts. Never has two writers of one page.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define PAGES_MOST 256u
+
+/* Change @runs runs of @bytes in each of @pages pages, different from what is there. */
+static void dirty(const struct bench *b, unsigned int pages, unsigned int runs, size_t bytes)
+{
+	static unsigned char value;
+	size_t step = BENCH_PAGE_BYTES / runs;
+	unsigned int i, r;
+
+	value += 1 + !(value + 1);
+	for (i = 0; i < pages; i++)
+		for (r = 0; r < runs; r++)
+			memset(b->base + i * BENCH_PAGE_BYTES + r * step, value, bytes);
+}
+
+static void timed(const struct bench *b, const char *name, long trials, unsigned int pages,
+		  unsigned int runs, size_t bytes)
+{
+	struct series s;
+	long i;
+
+	if (b->rank == 1) {
+		series_init(&s, name, "us", trials, b);
+		for (i = -1; i < trials; i++) {
+			dirty(b, pages, runs, bytes);
+			if (i >= 0)
+				series_start(&s, b);
+			bench_check(dsm_release(b->d), "release");
+			if (i >= 0)
+				series_stop(&s);
+		}
+		series_print(&s, b);
+	}
+	bench_barrier(b);
+}
+
+/* Every page has been written at its home, and is mapped at rank 1. */
+static void prepare(const struct bench *b)
+{
+	unsigned int i;
+
+	if (!b->rank)
+		for (i = 0; i < PAGES_MOST; i++)
+			b->base[i * BENCH_PAGE_BYTES] = 1;
+	bench_barrier(b);
+	if (b->rank == 1)
+		for (i = 0; i < PAGES_MOST; i++)
+			(void)*(volatile char *)(b->base + i * BENCH_PAGE_BYTES);
+	bench_barrier(b);
+}
+
+int test_release(struct bench *b)
+{
+	struct series s;
+	long i, trials = bench_trials(b, 200);
+
+	prepare(b);
+	if (b->rank == 1) {
+		series_init(&s, "release_nothing", "us", trials, b);
+		for (i = 0; i < trials; i++) {
+			series_start(&s, b);
+			bench_check(dsm_release(b->d), "release");
+			series_stop(&s);
+		}
+		series_print(&s, b);
+	}
+	bench_barrier(b);
+	timed(b, "release_1_word", trials, 1, 1, 8);
+	timed(b, "release_8_words", bench_trials(b, 60), 8, 1, 8);
+	timed(b, "release_128_words", bench_trials(b, 30), 128, 1, 8);
+	timed(b, "release_64_pages", bench_trials(b, 15), 64, 1, BENCH_PAGE_BYTES);
+	timed(b, "release_256_pages", bench_trials(b, 12), 256, 1, BENCH_PAGE_BYTES);
+	return 0;
+}
+
+int test_diff(struct bench *b)
+{
+	static const size_t bytes[] = { 8, 64, 256, 1024, 2048, 4096 };
+	char name[32];
+	size_t i;
+
+	prepare(b);
+	for (i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		snprintf(name, sizeof(name), "diff_%zu_bytes", bytes[i]);
+		timed(b, name, bench_trials(b, 60), 1, 1, bytes[i]);
+	}
+	return 0;
+}
+
+int test_runs(struct bench *b)
+{
+	static const unsigned int runs[] = { 1, 2, 3, 4, 8, 16, 32 };
+	char name[32];
+	size_t i;
+
+	prepare(b);
+	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		snprintf(name, sizeof(name), "runs_%u", runs[i]);
+		timed(b, name, bench_trials(b, 20), 16, runs[i], 8);
+	}
+	return 0;
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Keeps what was measured, repetition by repetition, and prints it. Never says what is good."""
+import statistics
+
+
+class Row:
+    """One operation under one setting: a dict per repetition, as the programs print them."""
+
+    def __init__(self, kernel, nodes, group, name, setting, unit):
+        self.kernel, self.nodes, self.group = kernel, nodes, group
+        self.name, self.setting, self.unit = name, setting, unit
+        self.repetitions = []
+
+    def _all(self, field):
+        return [r[field] for r in self.repetitions if r.get(field) is not None]
+
+    @property
+    def median(self):
+        """Median over the repetitions of their medians."""
+        return statistics.median(self._all("median"))
+
+    def over(self, field, how=statistics.median):
+        """A number over the repetitions of one field, or None if no one has it."""
+        values = self._all(field)
+        return how(values) if values else None
+
+    @property
+    def messages(self):
+        """Messages of one trial, sent and received by the measuring node, or sent by all."""
+        return self.over("messages")
+
+    def as_dict(self):
+        """For JSON."""
+        return {"kernel": self.kernel, "nodes": self.nodes, "group": self.group,
+                "name": self.name, "setting": self.setting, "unit": self.unit,
+                "median": self.median, "min": self.over("median", min),
+                "max": self.over("median", max), "p10": self.over("p10"), "p90": self.over("p90"),
+                "messages": self.messages, "bytes": self.over("bytes"),
+                "trials": self.over("n", max), "repetitions": self.repetitions}
+
+
+class Results:
+    """All rows of a run, and the settings that a module refused."""
+
+    def __init__(self):
+        self.rows = {}
+        self.refused = []
+        self.failed = []
+
+    def add(self, kernel, nodes, group, setting, lines):
+        """Take the lines of one run of a program; lines of one name from many ranks are one."""
+        merged = {}
+        for line in lines:
+            merged.setdefault(line["name"], []).append(line)
+        for name, same in merged.items():
+            key = (kernel, nodes, group, name, setting)
+            row = self.rows.setdefault(key, Row(kernel, nodes, group, name, setting,
+                                                same[0]["unit"]))
+            row.repetitions.append(_merge(same))
+
+    def refuse(self, kernel, nodes, group, setting, why):
+        """A setting that this module does not have: said in the table, once."""
+        entry = {"kernel": kernel, "nodes": nodes, "group": group, "setting": setting,
+                 "why": why}
+        if entry not in self.refused:
+            self.refused.append(entry)
+
+    def fail(self, kernel, nodes, group, setting, why):
+        """A program that did not end well: nothing was measured by it."""
+        self.failed.append({"kernel": kernel, "nodes": nodes, "group": group,
+                            "setting": setting, "why": why})
+
+    def find(self, kernel, name, setting=None, nodes=None):
+        """The row of a name (and setting, and number of nodes), or None."""
+        for row in self.rows.values():
+            if (row.kernel == kernel and row.name == name and
+                    (setting is None or row.setting == setting) and
+                    (nodes is None or row.nodes == nodes)):
+                return row
+        return None
+
+    def best(self, kernel, names):
+        """The row with the least time among the names, or None."""
+        found = [r for r in (self.find(kernel, n) for n in names) if r]
+        return min(found, key=lambda r: r.median) if found else None
+
+
+def _merge(same):
+    """Lines of the ranks of one operation: the middle rank's times, and all messages sent."""
+    if len(same) == 1:
+        line = dict(same[0])
+        if "sent" in line:
+            line["messages"] = line["sent"] + line["received"]
+        return line
+    line = {"name": same[0]["name"], "unit": same[0]["unit"], "n": same[0]["n"],
+            "ranks": [dict(s) for s in same]}
+    for field in ("median", "p10", "p90", "min", "max"):
+        values = [s[field] for s in same if field in s]
+        if values:
+            line[field] = statistics.median(values)
+    if all("sent" in s for s in same):
+        line["messages"] = sum(s["sent"] for s in same)
+        line["bytes"] = sum(s["bytes"] for s in same) / 2
+    return line
+
+
+def figure(value):
+    """A number as a person reads it."""
+    if value is None:
+        return "-"
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.3g}"
+
+
+def table(results):
+    """All rows as text."""
+    out = []
+    group = None
+    for row in sorted(results.rows.values(),
+                      key=lambda r: (r.kernel, r.nodes, r.group)):
+        if (row.kernel, row.nodes, row.group) != group:
+            group = (row.kernel, row.nodes, row.group)
+            out += ["", f"{row.group}, {row.nodes} nodes, kernel {row.kernel}",
+                    f"  {'operation':34} {'setting':30} {'median':>9} {'min':>9} {'max':>9} "
+                    f"{'unit':5} {'msgs':>5} {'bytes':>8} {'trials':>6}"]
+        out.append(f"  {row.name:34} {row.setting or 'as it is':30} {figure(row.median):>9} "
+                   f"{figure(row.over('median', min)):>9} {figure(row.over('median', max)):>9} "
+                   f"{row.unit:5} {figure(row.messages):>5} {figure(row.over('bytes')):>8} "
+                   f"{row.over('n', max):6.0f}")
+    for title, entries in (("Refused by the module:", results.refused),
+                           ("Did not end well:", results.failed)):
+        if entries:
+            out += ["", title]
+            out += [f"  {e['group']}, {e['nodes']} nodes, kernel {e['kernel']}, "
+                    f"{e['setting'] or 'as it is'}: {e['why']}" for e in entries]
+    return "\n".join(out)
