@@ -12,9 +12,14 @@
 #define HOSTS_MAX 64
 #define RANKS_MAX 1024
 
+/* Of programs that could not be started, as a shell has it. */
+#define EXIT_NOT_RUN 126
+#define EXIT_NOT_FOUND 127
+
 struct host {
 	char name[128];		/* for ssh */
 	bool local;		/* this machine: no ssh */
+	int pending;		/* connections that ssh has not made yet */
 };
 
 struct plan {
@@ -22,7 +27,7 @@ struct plan {
 	int host_count;
 	int ranks;		/* of the whole program */
 	int ppn;		/* 0: round robin over the hosts; else so many in a row on each */
-	int first, step;	/* ranks to start here: first, first + step, ... */
+	int shares, share;	/* so many dsmruns start the ranks; this one is number share */
 	char **argv;		/* the program */
 };
 
@@ -31,19 +36,46 @@ int hosts_from_list(struct plan *plan, const char *list);
 int hosts_from_file(struct plan *plan, const char *path);
 int hosts_from_cluster(struct plan *plan);
 
-/* spawn.c: starts one rank; its output comes on *out and *err. */
-struct child {
-	int rank;
-	pid_t pid;
-	bool remote;
-	int control;		/* to a remote rank's keeper: signal names; -1 if local */
-	int out, err;		/* -1 once closed */
+/* program.c: a process here that ends with its parent; *pid. 0 or an exit status after a message. */
+struct start {
+	char **argv;
+	const char *rank, *ranks;	/* for the program's environment */
+	int in, out, err;
+	bool own_group;
 };
 
-int spawn(const struct plan *plan, int rank, struct child *child);
-void child_signal(const struct child *child, int sig);
+int program_start(const struct start *start, pid_t *pid);
+
+/* keep.c: what dsmrun is at the other end of ssh. */
+int keep(void);
+
+/* Lines of a keeper on its output, before any of the program. */
+#define KEEPER_READY "\001dsmrun: ready"
+#define KEEPER_FAILED "\001dsmrun: not started"
+/* The first word that a keeper reads; changes with what follows it. */
+#define KEEPER_MAGIC "dsmrun-1"
+#define KEEPER_INPUT_MAX (1 << 20)
+
+/* spawn.c: one rank, here or over ssh; its output comes on out and err. */
+struct child {
+	int rank;
+	struct host *host;
+	pid_t pid;		/* 0 before the start and after the end */
+	bool begun;		/* spawn() was called */
+	bool ready;		/* the other machine was reached (or is this one) */
+	bool failed;		/* the program could not be started there */
+	bool in_our_group;	/* gets the signals of our terminal by itself */
+	int status;		/* exit status once it has ended */
+	int control;		/* to a remote rank's keeper; -1 if local */
+	int out, err;		/* -1 before the start and once closed */
+};
+
+int spawn(const struct plan *plan, struct child *child);
+void child_signal(const struct child *child, int sig, bool from_terminal);
+/* Ends the connection of a remote child, which ends its program. */
+void child_disconnect(const struct child *child);
 
 /* run.c: starts all, prefixes their output, forwards signals. The worst exit status. */
-int run_all(const struct plan *plan);
+int run_all(struct plan *plan);
 
 #endif

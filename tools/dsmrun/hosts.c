@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,41 @@
 #include "../../uapi/dsm.h"
 #include "dsmrun.h"
 
-static int add_host(struct plan *plan, const char *name, bool local)
+/* Whether "ADDR" or "ADDR:PORT" is an address of this machine. */
+static bool is_own_address(const char *text)
+{
+	struct ifaddrs *list, *at;
+	char host[INET_ADDRSTRLEN];
+	size_t len = strcspn(text, ":");
+	struct in_addr in;
+	bool found = false;
+
+	if (len >= sizeof(host))
+		return false;
+	memcpy(host, text, len);
+	host[len] = '\0';
+	if (inet_pton(AF_INET, host, &in) != 1 || getifaddrs(&list))
+		return false;
+	for (at = list; at; at = at->ifa_next)
+		if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET &&
+		    ((struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == in.s_addr)
+			found = true;
+	freeifaddrs(list);
+	return found;
+}
+
+/* The same name, or one of them with a domain behind it. */
+static bool is_same_host(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ".");
+
+	if (len != strcspn(b, ".") || strncmp(a, b, len))
+		return false;
+	return !a[len] || !b[len] || !strcmp(a, b);
+}
+
+/* @addr: of the machine, if it is known; "" else. */
+static int add_host(struct plan *plan, const char *name, const char *addr)
 {
 	char own[128] = "";
 	struct host *h;
@@ -32,7 +67,10 @@ static int add_host(struct plan *plan, const char *name, bool local)
 	}
 	gethostname(own, sizeof(own) - 1);
 	strcpy(h->name, name);
-	h->local = local || !strcmp(name, "localhost") || !strcmp(name, own);
+	/* Another user of this machine is reached over ssh. */
+	h->local = !strchr(name, '@') &&
+		   (!strcmp(name, "localhost") || is_same_host(name, own) || is_own_address(name) ||
+		    is_own_address(addr));
 	plan->host_count++;
 	return 0;
 }
@@ -45,7 +83,7 @@ int hosts_from_list(struct plan *plan, const char *list)
 	int ret = 0;
 
 	for (word = strtok_r(words, ",", &save); word && !ret; word = strtok_r(NULL, ",", &save))
-		ret = add_host(plan, word, false);
+		ret = add_host(plan, word, "");
 	free(words);
 	if (!ret && !plan->host_count) {
 		fprintf(stderr, "dsmrun: --hosts names none\n");
@@ -54,12 +92,11 @@ int hosts_from_list(struct plan *plan, const char *list)
 	return ret;
 }
 
-/* One host a line; the address that dsmctl up reads behind it is skipped. */
+/* One host a line, with the address that dsmctl up reads behind it, if it is not the name. */
 int hosts_from_file(struct plan *plan, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char line[512];
-	char name[128];
 	int ret = 0;
 
 	if (!f) {
@@ -67,9 +104,11 @@ int hosts_from_file(struct plan *plan, const char *path)
 		return EXIT_FAILURE;
 	}
 	while (!ret && fgets(line, sizeof(line), f)) {
+		char name[256], addr[32] = "";
+
 		line[strcspn(line, "#\n")] = '\0';
-		if (sscanf(line, "%127s", name) == 1)
-			ret = add_host(plan, name, false);
+		if (sscanf(line, "%255s %31s", name, addr) >= 1)
+			ret = add_host(plan, name, addr);
 	}
 	fclose(f);
 	if (!ret && !plan->host_count) {
@@ -95,10 +134,15 @@ int hosts_from_cluster(struct plan *plan)
 	unsigned int node;
 	int ret = 0;
 
+	if (fd < 0 && errno == EACCES) {
+		fprintf(stderr, "dsmrun: /dev/dsm says who the nodes are, but: %s\n"
+			"Name them with --hostfile or --hosts, or say --local.\n", strerror(errno));
+		return EXIT_FAILURE;
+	}
 	if (fd < 0 || node_info(fd, DSM_NODE_ANY, &self)) {
 		if (fd >= 0)
 			close(fd);
-		return add_host(plan, "localhost", true);
+		return add_host(plan, "localhost", "");
 	}
 	for (node = 0; node <= self.max_id && !ret; node++) {
 		char name[INET_ADDRSTRLEN];
@@ -109,12 +153,12 @@ int hosts_from_cluster(struct plan *plan)
 		in.s_addr = info.addr;
 		inet_ntop(AF_INET, &in, name, sizeof(name));
 		if (info.state == DSM_NODE_SELF)
-			ret = add_host(plan, name, true);
+			ret = add_host(plan, "localhost", "");
 		else if (info.state == DSM_NODE_UP)
-			ret = add_host(plan, name, false);
+			ret = add_host(plan, name, "");
 	}
 	close(fd);
 	if (!ret && !plan->host_count)
-		ret = add_host(plan, "localhost", true);
+		ret = add_host(plan, "localhost", "");
 	return ret;
 }

@@ -5,6 +5,7 @@
  * ranks go where; under Slurm, PMIx, PMI or Open MPI it only passes their ranks on.
  */
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static const char help[] =
 	"  -n N           processes (one for each node, or K for each with --ppn)\n"
 	"  --ppn K        fill each node with K before the next\n"
 	"  --hosts LIST   host names for ssh, separated by commas\n"
-	"  --hostfile F   the same from a file, one a line (as for dsmctl up)\n"
+	"  --hostfile F   the same from a file, one a line (that of dsmctl up will do)\n"
 	"  --local        this machine only\n"
 	"Without a list of hosts: the nodes of this machine's cluster, at their addresses.\n"
 	"DSM_SSH is the ssh command. If Slurm, PMIx, PMI or Open MPI started dsmrun, it becomes\n"
@@ -33,25 +34,29 @@ static int usage(const char *text, const char *word)
 	return EXIT_USAGE;
 }
 
-static int number(const char *text, int max)
+static int to_number(const char *text)
 {
 	char *end;
 	long v = strtol(text, &end, 10);
 
-	return end == text || *end || v < 1 || v > max ? -1 : (int)v;
+	return end == text || *end || v < 0 || v > 1 << 20 ? -1 : (int)v;
 }
 
-/* Rank and size from the environment of a process manager, or of an outer dsmrun or dsmvm. */
-static bool started_by(int *rank, int *ranks)
+/*
+ * Rank and size from the environment of an outer dsmrun or dsmvm, or of a process manager; the order is
+ * that of libdsm. 0 if there is none, 1 if there is, -1 after a message if they make no sense: to start
+ * all ranks then would start them once for each of the process manager's own.
+ */
+static int started_by(int *rank, int *ranks)
 {
 	static const char *const names[][2] = {
+		{ "DSM_RANK", "DSM_RANKS" },
 		{ "PMIX_RANK", "OMPI_COMM_WORLD_SIZE" },
 		{ "PMIX_RANK", "PMI_SIZE" },
 		{ "PMIX_RANK", "SLURM_STEP_NUM_TASKS" },
 		{ "PMI_RANK", "PMI_SIZE" },
 		{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
 		{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS" },
-		{ "DSM_RANK", "DSM_RANKS" },
 	};
 	size_t i;
 
@@ -61,11 +66,18 @@ static bool started_by(int *rank, int *ranks)
 
 		if (!r || !n)
 			continue;
-		*rank = atoi(r);
-		*ranks = atoi(n);
-		return *rank >= 0 && *rank < *ranks;
+		*rank = to_number(r);
+		*ranks = to_number(n);
+		if (*rank >= 0 && *rank < *ranks)
+			return 1;
+		fprintf(stderr, "dsmrun: %s=%s and %s=%s name no rank\n", names[i][0], r, names[i][1], n);
+		return -1;
 	}
-	return false;
+	if (!getenv("PMIX_RANK"))
+		return 0;
+	fprintf(stderr, "dsmrun: PMIX_RANK is set, but no variable says how many ranks there are;\n"
+		"set DSM_RANK and DSM_RANKS, or name the hosts with --hosts or --hostfile\n");
+	return -1;
 }
 
 static int become_program(struct plan *plan, int rank)
@@ -78,57 +90,65 @@ static int become_program(struct plan *plan, int rank)
 	setenv("DSM_RANKS", text, 1);
 	execvp(plan->argv[0], plan->argv);
 	fprintf(stderr, "dsmrun: %s: %s\n", plan->argv[0], strerror(errno));
-	return errno == ENOENT ? 127 : 126;
+	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
 struct options {
 	int n, ppn;
 	const char *hosts, *hostfile;
-	bool local;
+	bool local, keep;
 };
 
 /* Returns the index of the program's name, or -(exit status) - 1. */
 static int parse(int argc, char **argv, struct options *o)
 {
-	int i;
+	static const struct option names[] = {
+		{ "ppn", required_argument, NULL, 'p' },
+		{ "hosts", required_argument, NULL, 'H' },
+		{ "hostfile", required_argument, NULL, 'f' },
+		{ "local", no_argument, NULL, 'l' },
+		{ "keep", no_argument, NULL, 'k' },	/* keep.c; for dsmrun itself */
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	int opt;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		const char *word = argv[i];
-		const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+	/* "+": what follows the program's name is the program's. */
+	while ((opt = getopt_long(argc, argv, "+n:h", names, NULL)) != -1) {
+		int *number = opt == 'n' ? &o->n : &o->ppn;
 
-		if (!strcmp(word, "--")) {
-			i++;
+		switch (opt) {
+		case 'n':
+		case 'p':
+			*number = to_number(optarg);
+			if (*number < 1 || *number > RANKS_MAX)
+				return -usage("a number from 1 to 1024 is needed, not ", optarg) - 1;
 			break;
-		}
-		if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+		case 'H':
+			o->hosts = optarg;
+			break;
+		case 'f':
+			o->hostfile = optarg;
+			break;
+		case 'l':
+			o->local = true;
+			break;
+		case 'k':
+			o->keep = true;
+			return argc;
+		case 'h':
 			fputs(help, stdout);
 			return -1;
+		default:
+			fputs("Try: dsmrun --help\n", stderr);
+			return -EXIT_USAGE - 1;
 		}
-		if (!strcmp(word, "--local")) {
-			o->local = true;
-			continue;
-		}
-		if (!value)
-			return -usage("unknown or incomplete option ", word) - 1;
-		i++;
-		if (!strcmp(word, "-n"))
-			o->n = number(value, RANKS_MAX);
-		else if (!strcmp(word, "--ppn"))
-			o->ppn = number(value, RANKS_MAX);
-		else if (!strcmp(word, "--hosts"))
-			o->hosts = value;
-		else if (!strcmp(word, "--hostfile"))
-			o->hostfile = value;
-		else
-			return -usage("unknown option ", word) - 1;
-		if (o->n < 0 || o->ppn < 0)
-			return -usage("a number from 1 to 1024 is needed after ", word) - 1;
 	}
-	if (i >= argc)
+	if (optind >= argc)
 		return -usage("no program is named", "") - 1;
 	if (!!o->hosts + !!o->hostfile + o->local > 1)
 		return -usage("only one of --hosts, --hostfile, --local", "") - 1;
-	return i;
+	return optind;
 }
 
 static int choose_hosts(struct plan *plan, const struct options *o)
@@ -151,23 +171,27 @@ int main(int argc, char **argv)
 
 	if (at < 0)
 		return -at - 1;
+	if (o.keep)
+		return keep();
 	plan.argv = argv + at;
-	plan.step = 1;
-	if (!o.hosts && !o.hostfile && !o.local && started_by(&rank, &ranks)) {
+	plan.ppn = o.ppn;
+	plan.shares = 1;
+	ret = o.hosts || o.hostfile || o.local ? 0 : started_by(&rank, &ranks);
+	if (ret < 0)
+		return EXIT_FAILURE;
+	if (ret) {
 		plan.ranks = o.n ? o.n : o.ppn ? o.ppn * ranks : ranks;
 		if (plan.ranks == ranks)
 			return become_program(&plan, rank);
 		/* One dsmrun on each node: each starts its share of the ranks. */
-		plan.first = rank;
-		plan.step = ranks;
-		if (hosts_from_list(&plan, "localhost"))
-			return EXIT_FAILURE;
-		return run_all(&plan);
+		plan.shares = ranks;
+		plan.share = rank;
+		ret = hosts_from_list(&plan, "localhost");
+	} else {
+		ret = choose_hosts(&plan, &o);
+		plan.ranks = o.n ? o.n : plan.host_count * (o.ppn ? o.ppn : 1);
 	}
-	ret = choose_hosts(&plan, &o);
-	if (ret)
-		return ret;
-	plan.ppn = o.ppn;
-	plan.ranks = o.n ? o.n : plan.host_count * (o.ppn ? o.ppn : 1);
-	return run_all(&plan);
+	if (!ret && plan.ranks > RANKS_MAX)
+		ret = usage("more than 1024 processes in all", "");
+	return ret ? ret : run_all(&plan);
 }

@@ -2,7 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Looks after the processes: whole lines with the rank before them, signals passed on, exit statuses
- * gathered. Never kills the others when one fails; the module tells them what they lost.
+ * gathered. A rank that cannot be started ends all, as the others would wait for it. Never kills the
+ * others when one fails later; the module tells them what they lost.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,20 +18,68 @@
 #include "dsmrun.h"
 
 #define LINE_MAX_BYTES 4096
+/* sshd refuses some connections at random once 10 have not authenticated yet (MaxStartups). */
+#define PENDING_MAX 8
+#define SSH_FAILED 255
 
 /* One of a child's two outputs, with the beginning of a line not yet ended. */
 struct stream {
+	struct child *child;
 	int *fd;
-	int rank;
 	FILE *to;
 	size_t used;
 	char line[LINE_MAX_BYTES];
 };
 
+struct run {
+	struct plan *plan;
+	struct child *children;
+	struct stream *streams;
+	struct pollfd *fds;
+	int count;
+	int sigfd;
+	int signals;		/* so many were passed on */
+	bool ending;		/* start no more */
+	bool incomplete;	/* since a rank could not be started; what the others say does not count */
+	int worst;
+};
+
+static bool cut_tail(struct stream *s, const char *tail)
+{
+	size_t len = strlen(tail);
+
+	if (s->used < len || memcmp(s->line + s->used - len, tail, len))
+		return false;
+	s->used -= len;
+	return true;
+}
+
+/* Takes the keeper's lines; a login script may have written something before them. */
+static bool from_keeper(struct stream *s)
+{
+	struct child *c = s->child;
+
+	if (c->host->local || s->fd != &c->out)
+		return false;
+	if (!c->ready && cut_tail(s, KEEPER_READY)) {
+		c->ready = true;
+		c->host->pending--;
+		return true;
+	}
+	if (c->ready && !c->failed && cut_tail(s, KEEPER_FAILED)) {
+		c->failed = true;
+		return true;
+	}
+	return false;
+}
+
 static void print_line(struct stream *s)
 {
-	if (s->used)
-		fprintf(s->to, "%d| %.*s\n", s->rank, (int)s->used, s->line);
+	if (from_keeper(s) && !s->used)
+		return;
+	fprintf(s->to, s->used ? "%d| " : "%d|", s->child->rank);
+	fwrite(s->line, 1, s->used, s->to);
+	fputc('\n', s->to);
 	s->used = 0;
 }
 
@@ -43,91 +92,179 @@ static void read_stream(struct stream *s)
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	for (i = 0; i < got; i++) {
-		if (buf[i] != '\n') {
-			s->line[s->used++] = buf[i];
-			if (s->used < sizeof(s->line))
-				continue;
-		} else if (!s->used) {
-			fprintf(s->to, "%d|\n", s->rank);
+		if (buf[i] == '\n') {
+			print_line(s);
+			continue;
 		}
-		print_line(s);
+		s->line[s->used++] = buf[i];
+		if (s->used == sizeof(s->line))
+			print_line(s);
 	}
 	if (got <= 0) {
-		print_line(s);
+		if (s->used)
+			print_line(s);
 		close(*s->fd);
 		*s->fd = -1;
 	}
 	fflush(s->to);
 }
 
-static int reap(struct child *children, int count, int worst)
+/* After the last of its output, so that the lines that explain it are above. */
+static void report_end(struct run *run, struct child *c)
+{
+	bool remote = !c->host->local;
+	char where[160] = "";
+
+	c->begun = false;
+	if (remote)
+		snprintf(where, sizeof(where), " on %s", c->host->name);
+	if (remote && !c->ready)
+		c->host->pending--;
+	if (run->incomplete)
+		return;
+	if (!c->ready || c->failed) {
+		const char *why = c->ready ? "" : c->status == EXIT_NOT_FOUND ?
+				  " (is dsmrun there, at the same path?)" : " over ssh";
+
+		if (run->ending)
+			return;		/* we ended its ssh */
+		fprintf(stderr, "dsmrun: rank %d%s could not be started%s; ending all ranks\n", c->rank,
+			where, why);
+		run->incomplete = true;
+		run->ending = true;
+		/* A login script may have ended well instead. */
+		run->worst = c->status ? c->status : EXIT_FAILURE;
+		return;
+	}
+	if (c->status)
+		fprintf(stderr, "dsmrun: rank %d%s ended with status %d%s\n", c->rank, where, c->status,
+			remote && c->status == SSH_FAILED ? ", as ssh does if a connection is lost" : "");
+	if (c->status > run->worst)
+		run->worst = c->status;
+}
+
+static void signal_all(struct run *run, int sig, bool from_terminal)
+{
+	int i;
+
+	for (i = 0; i < run->count; i++)
+		child_signal(&run->children[i], sig, from_terminal);
+}
+
+/*
+ * Reports those from whom nothing is to be expected any more. Their children may still hold the
+ * output; who asks a second time for an end does not wait for these.
+ */
+static void look_for_ends(struct run *run)
+{
+	bool ending = run->ending;
+	int i;
+
+	for (i = 0; i < run->count; i++) {
+		struct child *c = &run->children[i];
+
+		if (!c->begun || c->pid)
+			continue;
+		if ((c->out < 0 && c->err < 0) || run->signals > 1)
+			report_end(run, c);
+	}
+	if (run->ending && !ending)
+		signal_all(run, SIGTERM, false);
+}
+
+static void start_more(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < run->count && !run->ending; i++) {
+		struct child *c = &run->children[i];
+
+		if (c->begun || c->ready || c->failed || c->host->pending >= PENDING_MAX)
+			continue;
+		if (spawn(run->plan, c))
+			look_for_ends(run);
+	}
+}
+
+static void reap(struct run *run)
 {
 	int status;
 	pid_t pid;
 	int i;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		for (i = 0; i < run->count; i++) {
+			struct child *c = &run->children[i];
 
-		for (i = 0; i < count; i++) {
-			if (children[i].pid != pid)
+			if (c->pid != pid)
 				continue;
-			children[i].pid = 0;
-			if (code)
-				fprintf(stderr, "dsmrun: rank %d ended with status %d\n",
-					children[i].rank, code);
-			if (code > worst)
-				worst = code;
+			c->pid = 0;
+			c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+			if (c->control >= 0)
+				close(c->control);
+			c->control = -1;
 		}
 	}
-	return worst;
 }
 
-static bool any_left(const struct child *children, int count)
+static void handle_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+	int sig, i;
+
+	if (read(run->sigfd, &info, sizeof(info)) != sizeof(info))
+		return;
+	sig = (int)info.ssi_signo;
+	if (sig == SIGCHLD) {
+		reap(run);
+		return;
+	}
+	for (i = 0; i < run->count; i++)
+		if (!run->children[i].ready && 128 + sig > run->worst)
+			run->worst = 128 + sig;
+	run->ending = true;
+	signal_all(run, sig, info.ssi_code == SI_KERNEL);
+	/* Whoever asks again does not want to wait for the other machines. */
+	if (run->signals++)
+		for (i = 0; i < run->count; i++)
+			child_disconnect(&run->children[i]);
+}
+
+/* Who is running, or ends without having been waited for: with run->ending nobody is begun any more. */
+static bool any_left(const struct run *run)
 {
 	int i;
 
-	for (i = 0; i < count; i++)
-		if (children[i].pid > 0 || children[i].out >= 0 || children[i].err >= 0)
+	for (i = 0; i < run->count; i++) {
+		const struct child *c = &run->children[i];
+
+		if (c->begun || (!run->ending && !c->ready && !c->failed))
 			return true;
+	}
 	return false;
 }
 
-static int handle_signal(int sigfd, struct child *children, int count, int worst)
+static void attend(struct run *run)
 {
-	struct signalfd_siginfo info;
+	int streams = 2 * run->count;
 	int i;
 
-	if (read(sigfd, &info, sizeof(info)) != sizeof(info))
-		return worst;
-	if (info.ssi_signo != SIGCHLD)
-		for (i = 0; i < count; i++)
-			child_signal(&children[i], (int)info.ssi_signo);
-	return reap(children, count, worst);
-}
-
-static int attend(struct child *children, struct stream *streams, struct pollfd *fds, int count,
-		  int sigfd)
-{
-	int worst = 0;
-	int i;
-
-	while (any_left(children, count)) {
-		for (i = 0; i < 2 * count; i++) {
-			fds[i].fd = *streams[i].fd;
-			fds[i].events = POLLIN;
+	for (start_more(run); any_left(run); start_more(run)) {
+		for (i = 0; i < streams; i++) {
+			run->fds[i].fd = *run->streams[i].fd;
+			run->fds[i].events = POLLIN;
 		}
-		fds[2 * count].fd = sigfd;
-		fds[2 * count].events = POLLIN;
-		if (poll(fds, (nfds_t)(2 * count + 1), -1) < 0)
+		run->fds[streams].fd = run->sigfd;
+		run->fds[streams].events = POLLIN;
+		if (poll(run->fds, (nfds_t)(streams + 1), -1) < 0)
 			continue;
-		for (i = 0; i < 2 * count; i++)
-			if (fds[i].fd >= 0 && fds[i].revents)
-				read_stream(&streams[i]);
-		if (fds[2 * count].revents)
-			worst = handle_signal(sigfd, children, count, worst);
+		for (i = 0; i < streams; i++)
+			if (run->fds[i].fd >= 0 && run->fds[i].revents)
+				read_stream(&run->streams[i]);
+		if (run->fds[streams].revents)
+			handle_signal(run);
+		look_for_ends(run);
 	}
-	return worst;
 }
 
 static int watch_signals(void)
@@ -144,44 +281,46 @@ static int watch_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-int run_all(const struct plan *plan)
+/* A child for each rank that is ours to start. */
+static void assign(struct run *run)
 {
-	int room = (plan->ranks - plan->first + plan->step - 1) / plan->step;
-	struct child *children;
-	struct stream *streams;
-	struct pollfd *fds;
-	int ret = EXIT_FAILURE;
-	int count = 0;
-	int sigfd, rank;
+	struct plan *plan = run->plan;
+	int rank;
 
-	if (room <= 0)
-		return 0;
-	children = calloc((size_t)room, sizeof(*children));
-	streams = calloc((size_t)room * 2, sizeof(*streams));
-	fds = calloc((size_t)room * 2 + 1, sizeof(*fds));
-	sigfd = watch_signals();
-	if (!children || !streams || !fds || sigfd < 0) {
+	for (rank = 0; rank < plan->ranks; rank++) {
+		int slot = plan->ppn ? rank / plan->ppn : rank;
+		struct child *c = &run->children[run->count];
+
+		if (plan->shares > 1 && slot % plan->shares != plan->share)
+			continue;
+		*c = (struct child){ .rank = rank, .control = -1, .out = -1, .err = -1,
+				     .host = &plan->hosts[slot % plan->host_count] };
+		run->streams[2 * run->count] =
+			(struct stream){ .child = c, .fd = &c->out, .to = stdout };
+		run->streams[2 * run->count + 1] =
+			(struct stream){ .child = c, .fd = &c->err, .to = stderr };
+		run->count++;
+	}
+}
+
+int run_all(struct plan *plan)
+{
+	struct run run = { .plan = plan };
+	size_t room = (size_t)plan->ranks;
+
+	run.children = calloc(room, sizeof(*run.children));
+	run.streams = calloc(room * 2, sizeof(*run.streams));
+	run.fds = calloc(room * 2 + 1, sizeof(*run.fds));
+	run.sigfd = watch_signals();
+	if (!run.children || !run.streams || !run.fds || run.sigfd < 0) {
 		fprintf(stderr, "dsmrun: out of memory or of files\n");
-		goto out;
-	}
-	for (rank = plan->first; rank < plan->ranks; rank += plan->step) {
-		struct child *c = &children[count];
-
-		if (spawn(plan, rank, c))
-			break;
-		streams[2 * count] = (struct stream){ .fd = &c->out, .rank = rank, .to = stdout };
-		streams[2 * count + 1] = (struct stream){ .fd = &c->err, .rank = rank, .to = stderr };
-		count++;
-	}
-	if (count == room) {
-		ret = attend(children, streams, fds, count, sigfd);
+		run.worst = EXIT_FAILURE;
 	} else {
-		while (count--)
-			child_signal(&children[count], SIGTERM);
+		assign(&run);
+		attend(&run);
 	}
-out:
-	free(fds);
-	free(streams);
-	free(children);
-	return ret;
+	free(run.fds);
+	free(run.streams);
+	free(run.children);
+	return run.worst;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Starts one rank, here or over ssh. Never reads its output.
+ * Starts one rank, here or over ssh, and signals it. Never reads its output.
  *
- * A remote program is kept by a few lines of shell that read signal names from ssh's standard input: a
- * name is sent on to the program, and the end of the input (dsmrun or the connection is gone) ends it.
+ * A remote program is kept by a dsmrun --keep, which gets the program's words and then the names of
+ * signals over ssh's standard input; see keep.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,56 +18,42 @@
 
 #include "dsmrun.h"
 
-static const char keeper[] =
-	"exec 3<&0; \"$@\" </dev/null 3<&- & p=$!; "
-	"{ while read -r s <&3; do kill -s \"$s\" $p; done; kill -s TERM $p; } 2>/dev/null & w=$!; "
-	"wait $p; r=$?; "
-	"while [ $r -gt 128 ] && kill -0 $p 2>/dev/null; do wait $p; r=$?; done; "
-	"kill $w 2>/dev/null; exit $r";
+#define SSH_WORDS_MAX 32
 
-static const struct host *host_of(const struct plan *plan, int rank)
+/*
+ * Many ssh at once cannot ask, and are in no group that may: BatchMode. A machine that is off or dies
+ * must be noticed: ConnectTimeout, ServerAlive. A shared connection bounds the sessions, and its master
+ * would keep our pipes open: ControlPath.
+ */
+static char *const ssh_default[] = {
+	"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=3",
+	"-o", "ServerAliveCountMax=3", "-o", "ControlPath=none", NULL
+};
+
+/* The command for the other machine's shell: our own path there, quoted. */
+static char *keeper_command(void)
 {
-	int at = plan->ppn ? rank / plan->ppn : rank;
-
-	return &plan->hosts[at % plan->host_count];
-}
-
-/* Appends @text to @to so that a shell reads it as one word. */
-static void quote(FILE *to, const char *text)
-{
-	fputs(" '", to);
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputs("'\\''", to);
-		else
-			fputc(*text, to);
-	}
-	fputc('\'', to);
-}
-
-static char *remote_command(const struct plan *plan, int rank)
-{
-	char number[64];
-	char *cwd = getcwd(NULL, 0);
+	char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	char *text = NULL;
-	size_t len;
-	FILE *to = open_memstream(&text, &len);
-	int i;
+	size_t size;
+	FILE *to;
+	char *c;
 
+	if (len <= 0)
+		return NULL;
+	path[len] = '\0';
+	to = open_memstream(&text, &size);
 	if (!to)
 		return NULL;
-	fputs("cd", to);
-	quote(to, cwd ? cwd : "/");
-	fputs(" && exec sh -c", to);
-	quote(to, keeper);
-	fputs(" dsmrun env", to);
-	snprintf(number, sizeof(number), "DSM_RANK=%d", rank);
-	quote(to, number);
-	snprintf(number, sizeof(number), "DSM_RANKS=%d", plan->ranks);
-	quote(to, number);
-	for (i = 0; plan->argv[i]; i++)
-		quote(to, plan->argv[i]);
-	free(cwd);
+	fputs("exec '", to);
+	for (c = path; *c; c++) {
+		if (*c == '\'')
+			fputs("'\\''", to);
+		else
+			fputc(*c, to);
+	}
+	fputs("' --keep", to);
 	if (fclose(to)) {
 		free(text);
 		return NULL;
@@ -75,103 +61,193 @@ static char *remote_command(const struct plan *plan, int rank)
 	return text;
 }
 
-static void exec_remote(const struct plan *plan, int rank, const struct host *host)
+static void become_ssh(const struct host *host, int in, int out, int err)
 {
-	const char *ssh = getenv("DSM_SSH") ? getenv("DSM_SSH") : "ssh";
-	char *command = remote_command(plan, rank);
+	char *words[SSH_WORDS_MAX + 3];
+	char *own = getenv("DSM_SSH");
+	char *save = NULL;
+	sigset_t none;
+	int count = 0;
+	char *word;
 
-	if (!command)
-		_exit(126);
-	execlp(ssh, ssh, host->name, command, (char *)NULL);
-	fprintf(stderr, "dsmrun: %s: %s\n", ssh, strerror(errno));
-	_exit(127);
-}
-
-static void exec_local(const struct plan *plan, int rank)
-{
-	char number[32];
-
-	/* A group of its own: the terminal's Ctrl-C goes to dsmrun, which forwards it once. */
+	if (own && own[strspn(own, " ")]) {
+		for (word = strtok_r(own, " ", &save); word && count < SSH_WORDS_MAX;
+		     word = strtok_r(NULL, " ", &save))
+			words[count++] = word;
+	} else {
+		while (ssh_default[count]) {
+			words[count] = ssh_default[count];
+			count++;
+		}
+	}
+	words[count++] = (char *)host->name;
+	words[count] = keeper_command();
+	if (!words[count++])
+		_exit(EXIT_NOT_RUN);
+	words[count] = NULL;
+	/* A group of its own: Ctrl-C must not cut the connection, over which it is passed on. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	snprintf(number, sizeof(number), "%d", rank);
-	setenv("DSM_RANK", number, 1);
-	snprintf(number, sizeof(number), "%d", plan->ranks);
-	setenv("DSM_RANKS", number, 1);
-	execvp(plan->argv[0], plan->argv);
-	fprintf(stderr, "dsmrun: %s: %s\n", plan->argv[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
-}
-
-static void run_child(const struct plan *plan, int rank, const struct host *host, int in, int out,
-		      int err)
-{
-	sigset_t none;
-
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	if (in >= 0)
-		dup2(in, 0);
+	dup2(in, 0);
 	dup2(out, 1);
 	dup2(err, 2);
-	if (host->local)
-		exec_local(plan, rank);
-	setpgid(0, 0);
-	exec_remote(plan, rank, host);
+	execvp(words[0], words);
+	fprintf(stderr, "dsmrun: %s: %s\n", words[0], strerror(errno));
+	_exit(EXIT_NOT_FOUND);
 }
 
-/* What a rank reads: rank 0 of this machine the terminal or file of dsmrun, the others nothing. */
-static int input_of(int rank, bool remote, int *control)
+/* What the keeper reads first. The length, or 0 after a message. */
+static size_t keeper_input(const struct plan *plan, int rank, char **text)
 {
-	int pair[2];
+	char *cwd = getcwd(NULL, 0);
+	char *strings = NULL;
+	size_t len = 0, size = 0;
+	FILE *to = open_memstream(&strings, &len);
+	int i;
 
-	*control = -1;
-	if (!remote)
-		return rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-	if (pipe2(pair, O_CLOEXEC))
-		return -2;
-	*control = pair[1];
-	return pair[0];
-}
-
-int spawn(const struct plan *plan, int rank, struct child *child)
-{
-	const struct host *host = host_of(plan, rank);
-	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
-	int in;
-
-	child->rank = rank;
-	child->remote = !host->local;
-	in = input_of(rank, child->remote, &child->control);
-	if (in < -1 || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC)) {
-		fprintf(stderr, "dsmrun: pipe: %s\n", strerror(errno));
-		return EXIT_FAILURE;
+	*text = NULL;
+	if (!to || !cwd) {
+		fprintf(stderr, "dsmrun: %s\n", strerror(errno));
+		goto out;
 	}
+	fprintf(to, "%s%c%d%c%d%c", cwd, 0, rank, 0, plan->ranks, 0);
+	for (i = 0; plan->argv[i]; i++)
+		fprintf(to, "%s%c", plan->argv[i], 0);
+	if (fclose(to) || len > KEEPER_INPUT_MAX - 64) {
+		to = NULL;
+		fprintf(stderr, "dsmrun: more arguments than %d bytes\n", KEEPER_INPUT_MAX - 64);
+		goto out;
+	}
+	to = open_memstream(text, &size);
+	if (to) {
+		fprintf(to, "%s %zu\n", KEEPER_MAGIC, len);
+		fwrite(strings, 1, len, to);
+		if (fclose(to))
+			size = 0;
+		to = NULL;
+	}
+out:
+	if (to)
+		fclose(to);
+	free(cwd);
+	free(strings);
+	return size;
+}
+
+/* A pipe that holds all of the keeper's first input, so that writing it never waits for ssh. */
+static int make_control(const struct plan *plan, int rank, int pair[2])
+{
+	char *text;
+	size_t len = keeper_input(plan, rank, &text);
+	ssize_t put = -1;
+
+	if (!len || pipe2(pair, O_CLOEXEC | O_NONBLOCK)) {
+		free(text);
+		return -1;
+	}
+	/* ssh expects an end that blocks. */
+	fcntl(pair[0], F_SETFL, 0);
+	if (len <= 32768 || fcntl(pair[1], F_SETPIPE_SZ, KEEPER_INPUT_MAX) >= 0)
+		put = write(pair[1], text, len);
+	free(text);
+	if (put == (ssize_t)len)
+		return 0;
+	fprintf(stderr, "dsmrun: no room for the arguments in a pipe: %s\n", strerror(errno));
+	close(pair[0]);
+	close(pair[1]);
+	return -1;
+}
+
+static int spawn_ssh(const struct plan *plan, struct child *child, int out, int err)
+{
+	int control[2];
+
+	if (make_control(plan, child->rank, control))
+		return EXIT_NOT_RUN;
 	child->pid = fork();
+	if (!child->pid)
+		become_ssh(child->host, control[0], out, err);
+	close(control[0]);
 	if (child->pid < 0) {
 		fprintf(stderr, "dsmrun: fork: %s\n", strerror(errno));
-		return EXIT_FAILURE;
+		child->pid = 0;
+		close(control[1]);
+		return EXIT_NOT_RUN;
 	}
-	if (!child->pid)
-		run_child(plan, rank, host, in, out[1], err[1]);
-	if (in >= 0)
-		close(in);
+	child->control = control[1];
+	child->host->pending++;
+	return 0;
+}
+
+/* Rank 0 reads what dsmrun reads, the others nothing. */
+static int spawn_here(const struct plan *plan, struct child *child, int out, int err)
+{
+	char rank[16], ranks[16];
+	struct start start = { .argv = plan->argv, .rank = rank, .ranks = ranks,
+			       .out = out, .err = err };
+	int ret;
+
+	/* A group of its own, but for who reads the terminal: only its foreground group may. */
+	child->in_our_group = !child->rank && isatty(STDIN_FILENO);
+	start.own_group = !child->in_our_group;
+	start.in = child->rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
+	snprintf(rank, sizeof(rank), "%d", child->rank);
+	snprintf(ranks, sizeof(ranks), "%d", plan->ranks);
+	ret = program_start(&start, &child->pid);
+	if (child->rank)
+		close(start.in);
+	child->ready = true;
+	child->failed = !!ret;
+	return ret;
+}
+
+int spawn(const struct plan *plan, struct child *child)
+{
+	int out[2] = { -1, -1 }, err[2] = { -1, -1 };
+
+	child->begun = true;
+	if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC)) {
+		fprintf(stderr, "dsmrun: pipe: %s\n", strerror(errno));
+		child->status = EXIT_NOT_RUN;
+	} else if (child->host->local) {
+		child->status = spawn_here(plan, child, out[1], err[1]);
+	} else {
+		child->status = spawn_ssh(plan, child, out[1], err[1]);
+	}
 	close(out[1]);
 	close(err[1]);
+	if (child->status) {
+		close(out[0]);
+		close(err[0]);
+		child->failed = true;
+		return child->status;
+	}
 	child->out = out[0];
 	child->err = err[0];
 	return 0;
 }
 
-void child_signal(const struct child *child, int sig)
+void child_signal(const struct child *child, int sig, bool from_terminal)
 {
-	const char *name = sig == SIGINT ? "INT\n" : "TERM\n";
+	const char *name = sig == SIGINT ? "INT\n" : sig == SIGHUP ? "HUP\n" : "TERM\n";
 
 	if (child->pid <= 0)
 		return;
-	if (!child->remote)
+	if (child->in_our_group) {
+		if (!from_terminal)
+			kill(child->pid, sig);
+	} else if (child->host->local) {
 		kill(-child->pid, sig);
-	else if (write(child->control, name, strlen(name)) < 0)
-		kill(child->pid, sig);
+	} else if (!child->ready || write(child->control, name, strlen(name)) < 0) {
+		child_disconnect(child);
+	}
+}
+
+void child_disconnect(const struct child *child)
+{
+	if (child->pid > 0 && !child->host->local)
+		kill(child->pid, SIGTERM);
 }
