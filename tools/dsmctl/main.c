@@ -61,9 +61,9 @@ static const struct command commands[] = {
 	  cmd_leave },
 	{ "up",
 	  "usage: dsmctl up HOSTFILE\n"
-	  "Joins the machines of a host file over ssh, the first one as seed. A line is\n"
-	  "  HOST ADDR[:PORT]     name for ssh, address of its RDMA interface\n"
-	  "Empty lines and those that begin with # are skipped. DSM_SSH is the ssh command.\n",
+	  "Joins the machines of a host file over ssh, the first one as seed; all, or none. A line is\n"
+	  "  [USER@]HOST [ADDR[:PORT]]   name for ssh, address of its RDMA interface if HOST is not\n"
+	  "A # begins a comment. This machine needs no ssh. DSM_SSH is the ssh command.\n",
 	  cmd_up },
 	{ "region",
 	  "usage: dsmctl region create NAME SIZE[K|M|G|T] [KEY=VALUE]...\n"

@@ -2,9 +2,11 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * dsmctl up: runs dsmctl join on each machine of a host file, one after the other, so that
- * node numbers follow the file. Never installs or loads anything there.
+ * node numbers follow the file; all join, or none. Never installs or loads anything there.
  */
 #include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +16,28 @@
 #include "dsmctl.h"
 
 #define HOSTS_MAX 64
+#define SSH_WORDS_MAX 32
 
 struct host {
 	char name[128];		/* for ssh */
 	char addr[32];		/* ADDR[:PORT], checked */
+	bool here;		/* the address is one of this machine's: no ssh */
 };
+
+static bool is_here(__be32 addr)
+{
+	struct ifaddrs *list, *at;
+	bool found = false;
+
+	if (getifaddrs(&list))
+		return false;
+	for (at = list; at; at = at->ifa_next)
+		if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET &&
+		    ((struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == addr)
+			found = true;
+	freeifaddrs(list);
+	return found;
+}
 
 static int read_hosts(const char *path, struct host *hosts, int *count)
 {
@@ -33,7 +52,7 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 	while (!ret && fgets(line, sizeof(line), f)) {
 		struct host *h = &hosts[*count];
 		uint16_t port;
-		__be32 addr;
+		__be32 addr = 0;
 		int words;
 
 		number++;
@@ -50,7 +69,7 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 		if (h->name[0] == '-' || !parse_address(h->addr, &addr, &port))
 			ret = fail("%s:%d: \"%s\" is no HOST ADDR[:PORT]", path, number, line);
 		else
-			++*count;
+			hosts[(*count)++].here = is_here(addr);
 	}
 	fclose(f);
 	if (!ret && !*count)
@@ -58,13 +77,74 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 	return ret;
 }
 
-/* Only checked addresses and numbers reach the other machine's shell. */
-static int join_over_ssh(const struct host *hosts, int node)
+static void become_ssh(const struct host *host, char *command)
 {
-	const char *ssh = getenv("DSM_SSH");
-	char command[256];
+	char *words[SSH_WORDS_MAX + 3] = { "ssh", "-n", "-o", "ConnectTimeout=10" };
+	char *own = getenv("DSM_SSH");
+	char *save = NULL;
+	int count = 4;
+	char *word;
+
+	if (own && own[strspn(own, " ")]) {
+		count = 0;
+		for (word = strtok_r(own, " ", &save); word && count < SSH_WORDS_MAX;
+		     word = strtok_r(NULL, " ", &save))
+			words[count++] = word;
+	}
+	words[count++] = (char *)host->name;
+	words[count++] = command;
+	words[count] = NULL;
+	execvp(words[0], words);
+	fprintf(stderr, "dsmctl: %s: %s\n", words[0], strerror(errno));
+	_exit(127);
+}
+
+static int run_here(const char *command)
+{
+	char words[256];
+	char *argv[16];
+	char *save = NULL;
+	int argc = 0;
+	int ret;
+
+	snprintf(words, sizeof(words), "%s", command);
+	strtok_r(words, " ", &save);	/* our own name */
+	while (argc < 15 && (argv[argc] = strtok_r(NULL, " ", &save)))
+		argc++;
+	argv[argc] = NULL;
+	ret = strcmp(argv[0], "join") ? cmd_leave(argc, argv) : cmd_join(argc, argv);
+	fflush(stdout);
+	return ret;
+}
+
+/*
+ * A subcommand of ours on a host; its words are checked addresses and numbers, as the other machine's
+ * shell reads them. True if it succeeded.
+ */
+static bool run_on(const struct host *host, char *command)
+{
 	int status;
 	pid_t pid;
+
+	printf("%s: ", host->name);
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		return fail("fork: %s", strerror(errno)) == 0;
+	if (!pid) {
+		if (!host->here)
+			become_ssh(host, command);
+		_exit(run_here(command));
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return fail("waitpid: %s", strerror(errno)) == 0;
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static bool join(const struct host *hosts, int node)
+{
+	char command[256];
 	int used;
 
 	used = snprintf(command, sizeof(command), "dsmctl join --listen %s --node %d",
@@ -72,37 +152,29 @@ static int join_over_ssh(const struct host *hosts, int node)
 	if (node)
 		snprintf(command + used, sizeof(command) - (size_t)used, " --seed %s --nodes %d",
 			 hosts[0].addr, node + 1);
-	printf("%s: ", hosts[node].name);
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0)
-		return fail("fork: %s", strerror(errno));
-	if (!pid) {
-		execlp(ssh ? ssh : "ssh", ssh ? ssh : "ssh", hosts[node].name, command,
-		       (char *)NULL);
-		fprintf(stderr, "%s: %s\n", ssh ? ssh : "ssh", strerror(errno));
-		_exit(127);
-	}
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return fail("waitpid: %s", strerror(errno));
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return fail("%s did not join; see above. The hosts before it stay joined",
-			    hosts[node].name);
-	return 0;
+	return run_on(&hosts[node], command);
 }
 
 int cmd_up(int argc, char **argv)
 {
 	struct host hosts[HOSTS_MAX];
-	int count, ret, i;
+	int count = 0;
+	int ret, i;
 
 	if (argc != 2)
 		return usage("up", "one HOSTFILE is needed");
 	ret = read_hosts(argv[1], hosts, &count);
-	for (i = 0; !ret && i < count; i++)
-		ret = join_over_ssh(hosts, i);
-	if (!ret)
-		printf("%d nodes are up\n", count);
-	return ret;
+	if (ret)
+		return ret;
+	for (i = 0; i < count; i++) {
+		if (join(hosts, i))
+			continue;
+		fail("%s did not join; see above%s", hosts[i].name,
+		     i ? ". Those that joined just now leave again" : "");
+		while (i--)
+			run_on(&hosts[i], "dsmctl leave");
+		return EXIT_FAILURE;
+	}
+	printf("%d nodes are up\n", count);
+	return 0;
 }
