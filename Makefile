@@ -40,7 +40,7 @@ bench:
 		$(if $(JSON),--json $(JSON)) --plots $(BUILD)/bench
 
 check:
-	$(need) module user guest kernels unit ksft lint debug-kernel bench
+	$(need) module user guest kernels unit ksft ssh lint debug-kernel bench
 	@tools/check/run check
 
 quick:
