@@ -23,6 +23,8 @@ static const struct dsm_net_ops net_ops = {
 	.peer_up = dsm_node_peer_up,
 	.peer_lost = dsm_node_peer_lost,
 	.recv = dsm_node_recv,
+	.xfer_done = dsm_shell_xfer_done,
+	.signal = dsm_shell_signal,
 };
 
 /**
@@ -295,6 +297,7 @@ static void undo(struct dsm_node *n)
 	dsm_ctl_peers_del();
 	dsm_regions_drop_all();
 	dsm_engine_stop();
+	dsm_xfertest_forget();
 	down_write(&n->net_lock);
 	n->net = NULL;
 	up_write(&n->net_lock);

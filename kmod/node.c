@@ -626,7 +626,7 @@ int dsm_node_init(void)
 	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator", 0);
 	if (!n->flush_wq || !n->control_wq || !n->coordinator_wq)
 		goto err_queues;
-	return 0;
+	return dsm_xfertest_init();
 
 err_queues:
 	if (n->flush_wq)
@@ -652,6 +652,7 @@ void dsm_node_exit(void)
 {
 	struct dsm_node *n = &dsm_node;
 
+	dsm_xfertest_exit();
 	destroy_workqueue(n->coordinator_wq);
 	destroy_workqueue(n->control_wq);
 	destroy_workqueue(n->flush_wq);

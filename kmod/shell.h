@@ -137,6 +137,32 @@ void dsm_quota_uncharge(kuid_t uid);
 /* ---- observe.c ---- */
 void dsm_observe_message(u16 from, const u8 *msg, u32 len);
 
+/* ---- xfer.c ---- */
+void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);
+int dsm_shell_signal(void *ctx, u16 node, u32 imm);
+
+/* ---- xfertest.c: debug builds ---- */
+#ifdef DSM_DEBUG
+int dsm_xfertest_init(void);
+void dsm_xfertest_exit(void);
+void dsm_xfertest_forget(void);
+void dsm_xfertest_done(struct dsm_xfer *xfer);
+int dsm_xfertest_signal(u16 node, u32 imm);
+#else
+static inline int dsm_xfertest_init(void)
+{
+	return 0;
+}
+
+static inline void dsm_xfertest_exit(void) {}
+static inline void dsm_xfertest_forget(void) {}
+static inline void dsm_xfertest_done(struct dsm_xfer *xfer) {}
+static inline int dsm_xfertest_signal(u16 node, u32 imm)
+{
+	return -EPROTO;
+}
+#endif
+
 /* ---- flush.c ---- */
 void dsm_flush_run(void);
 void dsm_flush_worker(struct work_struct *work);

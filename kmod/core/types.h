@@ -92,6 +92,7 @@ struct dsm_msgbuf {
  * @DSM_XFER_SIGNAL: WRITE (of nothing too) that tells the receiver's shell @imm when it is there
  * @DSM_XFER_CAS:    64-bit compare and swap at @remote, old value in @result
  * @DSM_XFER_ADD:    64-bit fetch and add at @remote, old value in @result
+ * @DSM_XFER_OPS:    number of operations
  */
 enum dsm_xfer_op {
 	DSM_XFER_READ,
@@ -99,7 +100,21 @@ enum dsm_xfer_op {
 	DSM_XFER_SIGNAL,
 	DSM_XFER_CAS,
 	DSM_XFER_ADD,
+	DSM_XFER_OPS,
 };
+
+/**
+ * enum dsm_xfer_kind - whose transfer it is
+ * @DSM_XFER_KIND_NONE: nobody's: its end concerns nobody
+ * @DSM_XFER_KIND_TEST: the transfer test of debug builds
+ */
+enum dsm_xfer_kind {
+	DSM_XFER_KIND_NONE,
+	DSM_XFER_KIND_TEST,
+};
+
+/* Highest byte of a signal's value: whom it is for. */
+#define DSM_SIGNAL_TEST 0xffu
 
 /* A piece of local memory within one page. */
 struct dsm_seg {
@@ -123,7 +138,7 @@ struct dsm_seg {
  * @result:  CAS, ADD: value before
  * @seg:     local memory; stays valid until the transfer is back
  * @status:  once it is back: 0, or -EHOSTDOWN if the peer was lost first
- * @kind:    the core's: who asked
+ * @kind:    enum dsm_xfer_kind
  * @region:  the core's: for what
  * @idx:     the core's: likewise
  * @xid:     the core's: likewise

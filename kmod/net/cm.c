@@ -6,7 +6,7 @@
  * is the peer's free work.
  *
  * The connecting node makes C first; its answer names both nodes and a session
- * number. Q and P follow and name the session. The shell is asked on C only,
+ * number. Q, P and B follow and name the session. The shell is asked on C only,
  * from a work item, because rdma_cm's handler holds up all other connections.
  */
 #include <rdma/ib_cm.h>
@@ -28,15 +28,23 @@ static void timing_set(struct dsm_net *net, struct rdma_cm_id *id)
 	rdma_set_min_rnr_timer(id, IB_RNR_TIMER_000_32);
 }
 
+static u8 reads_out(const struct dsm_net *net)
+{
+	return min(READS, net->dev->attrs.max_qp_init_rd_atom);
+}
+
+static u8 reads_in(const struct dsm_net *net)
+{
+	return min(READS, net->dev->attrs.max_qp_rd_atom);
+}
+
 static void param_fill(struct dsm_net *net, struct rdma_conn_param *param, const void *data, u8 len)
 {
-	u8 reads = min(READS, net->dev->attrs.max_qp_rd_atom);
-
 	*param = (struct rdma_conn_param){
 		.private_data = data,
 		.private_data_len = len,
-		.responder_resources = reads,
-		.initiator_depth = reads,
+		.responder_resources = reads_in(net),
+		.initiator_depth = reads_out(net),
 		/* 7 would mean "for ever" to some devices, soft-RoCE among them. */
 		.retry_count = net->retries,
 		/* Credits see to it that a slot is always posted. */
@@ -57,7 +65,10 @@ static bool is_in_setup(struct dsm_peer *peer)
 	return READ_ONCE(peer->state) == DSM_PEER_SETUP;
 }
 
-/* Make the queue pair of a request and accept it; handler and setup mutex held. */
+/*
+ * Make the queue pair of a request and accept it; handler and setup mutex held. READs out are
+ * bounded by what the other side serves, and the other way round; it learns both numbers.
+ */
 static int accept(struct dsm_qp *qp)
 {
 	struct dsm_peer *peer = qp->peer;
@@ -71,6 +82,8 @@ static int accept(struct dsm_qp *qp)
 		return err;
 	dsm_answer_fill(&answer, peer);
 	param_fill(peer->net, &param, &answer, sizeof(answer));
+	param.initiator_depth = min(param.initiator_depth, qp->reads_out);
+	param.responder_resources = min(param.responder_resources, qp->reads_in);
 	return rdma_accept(qp->id, &param);
 }
 
@@ -192,7 +205,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /* Make a request's id the peer's. -ESHUTDOWN: too late, -EEXIST: it has one. Setup mutex held. */
-static int id_adopt(struct dsm_qp *qp, struct rdma_cm_id *id)
+static int id_adopt(struct dsm_qp *qp, struct rdma_cm_id *id, const struct rdma_conn_param *param)
 {
 	lockdep_assert_held(&qp->peer->setup);
 	if (!is_in_setup(qp->peer))
@@ -200,6 +213,8 @@ static int id_adopt(struct dsm_qp *qp, struct rdma_cm_id *id)
 	if (qp->id)
 		return -EEXIST;
 	qp->id = id;
+	qp->reads_out = param->initiator_depth;
+	qp->reads_in = param->responder_resources;
 	id->context = qp;
 	id->event_handler = conn_event;
 	return 0;
@@ -242,7 +257,8 @@ void dsm_cm_admit(struct work_struct *work)
 }
 
 /* A node asks for C: make a peer and let the shell decide. */
-static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct dsm_hello *hello)
+static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct dsm_hello *hello,
+		     const struct rdma_conn_param *param)
 {
 	const struct sockaddr_in *src = (const struct sockaddr_in *)&id->route.addr.dst_addr;
 	struct dsm_peer *peer;
@@ -262,7 +278,7 @@ static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct ds
 	err = dsm_peer_claim_addr(peer, &peer->hello.addr);
 	mutex_lock(&peer->setup);
 	if (!err)
-		err = id_adopt(&peer->qp[DSM_VC_C], id);
+		err = id_adopt(&peer->qp[DSM_VC_C], id, param);
 	if (!err)
 		queue_work(net->slow_wq, &peer->admit_work);
 	mutex_unlock(&peer->setup);
@@ -272,8 +288,9 @@ static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct ds
 	return err;
 }
 
-/* A node that has C asks for Q or P. */
-static int request_qp(struct dsm_net *net, struct rdma_cm_id *id, const struct dsm_hello *hello)
+/* A node that has C asks for Q, P or B. */
+static int request_qp(struct dsm_net *net, struct rdma_cm_id *id, const struct dsm_hello *hello,
+		      const struct rdma_conn_param *param)
 {
 	struct dsm_peer *peer = dsm_peer_find(net, le16_to_cpu(hello->node));
 	struct dsm_qp *qp;
@@ -284,7 +301,7 @@ static int request_qp(struct dsm_net *net, struct rdma_cm_id *id, const struct d
 	qp = &peer->qp[hello->vc];
 	mutex_lock(&peer->setup);
 	if (!peer->active && le32_to_cpu(hello->session) == peer->session)
-		err = id_adopt(qp, id);
+		err = id_adopt(qp, id, param);
 	if (!err) {
 		/* From here on the id is the peer's, whatever happens. */
 		err = accept(qp);
@@ -314,9 +331,9 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_conn_param *
 		pr_warn_ratelimited("dsm: %pISpc sent a malformed request to connect: refused\n",
 				    &id->route.addr.dst_addr);
 	else if (hello.vc == DSM_VC_C)
-		err = request_c(net, id, &hello);
+		err = request_c(net, id, &hello, param);
 	else
-		err = request_qp(net, id, &hello);
+		err = request_qp(net, id, &hello, param);
 	if (err)
 		refuse(id, err);
 	return err;

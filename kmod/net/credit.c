@@ -28,7 +28,7 @@ static u16 owed(const struct dsm_peer *peer, enum dsm_class class)
 	return peer->credit[class].granted - peer->credit[class].advertised;
 }
 
-/* Credits that the next header on @vc would return. */
+/* Credits for messages that the next header on @vc would return. */
 static u16 owed_on(const struct dsm_peer *peer, enum dsm_vc vc)
 {
 	if (vc == DSM_VC_Q)
@@ -48,14 +48,15 @@ static u16 owed_on(const struct dsm_peer *peer, enum dsm_vc vc)
  */
 void dsm_credit_init(struct dsm_peer *peer)
 {
-	static const u16 slots[DSM_CLASS_CTL] = {
+	static const u16 slots[DSM_CREDIT_COUNT] = {
 		[DSM_CLASS_REQ] = DSM_SLOTS_REQ,
 		[DSM_CLASS_FWD] = DSM_SLOTS_FWD,
 		[DSM_CLASS_RSP] = DSM_SLOTS_RSP,
+		[DSM_CREDIT_SIGNAL] = DSM_SLOTS_SIGNAL,
 	};
 	int i;
 
-	for (i = 0; i < DSM_CLASS_CTL; i++) {
+	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
 		peer->credit[i].slots = slots[i];
 		peer->credit[i].limit = slots[i];
 		peer->credit[i].granted = slots[i];
@@ -66,7 +67,7 @@ void dsm_credit_init(struct dsm_peer *peer)
 /**
  * dsm_credit_may_send() - is there a credit for one more message
  * @peer:  peer
- * @class: REQ, FWD or RSP
+ * @class: REQ, FWD or RSP, or DSM_CREDIT_SIGNAL
  *
  * Context: peer lock held.
  * Return: true if a message of @class may be posted now.
@@ -77,7 +78,7 @@ bool dsm_credit_may_send(const struct dsm_peer *peer, enum dsm_class class)
 	u16 left = c->limit - c->sent;
 
 	lockdep_assert_held(&peer->lock);
-	if (left == 1 && class != DSM_CLASS_FWD)
+	if (left == 1 && (class == DSM_CLASS_REQ || class == DSM_CLASS_RSP))
 		return owed_on(peer, class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q) > 0;
 	return left > 0;
 }
@@ -100,7 +101,7 @@ bool dsm_credit_return_due(const struct dsm_peer *peer, enum dsm_vc vc, bool idl
 	int i;
 
 	lockdep_assert_held(&peer->lock);
-	for (i = 0; i < DSM_CLASS_CTL; i++)
+	for (i = 0; i < DSM_CREDIT_COUNT; i++)
 		if (carrier(i) == vc && owed(peer, i) >= peer->credit[i].slots / share)
 			return true;
 	return false;
@@ -120,7 +121,7 @@ u64 dsm_credit_word(struct dsm_peer *peer, enum dsm_vc vc)
 	int i;
 
 	lockdep_assert_held(&peer->lock);
-	for (i = 0; i < DSM_CLASS_CTL; i++) {
+	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
 		word |= (u64)peer->credit[i].granted << (16 * i);
 		if (carrier(i) == vc)
 			peer->credit[i].advertised = peer->credit[i].granted;
@@ -143,7 +144,7 @@ bool dsm_credit_take(struct dsm_peer *peer, enum dsm_vc vc, u64 word)
 	int i;
 
 	lockdep_assert_held(&peer->lock);
-	for (i = 0; i < DSM_CLASS_CTL; i++) {
+	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
 		struct dsm_credit *c = &peer->credit[i];
 		u16 limit = word >> (16 * i);
 
@@ -159,7 +160,7 @@ bool dsm_credit_take(struct dsm_peer *peer, enum dsm_vc vc, u64 word)
 /**
  * dsm_credit_receive() - count a received message
  * @peer:  peer
- * @class: REQ, FWD or RSP
+ * @class: REQ, FWD or RSP, or DSM_CREDIT_SIGNAL
  *
  * Context: peer lock held.
  * Return: false if the peer had no credit for it.

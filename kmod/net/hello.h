@@ -19,7 +19,7 @@ struct dsm_hello {
 	__le16 version;
 	u8 vc;				/* enum dsm_vc */
 	u8 reserved;
-	__le32 session;			/* Q and P: from the answer on C; C: 0 */
+	__le32 session;			/* Q, P and B: from the answer on C; C: 0 */
 	__le32 addr;			/* IPv4, listening */
 	__le16 port;
 	__le16 node;			/* the connecting node, DSM_NO_NODE: assign me one */

@@ -99,6 +99,7 @@ static void close_all(struct dsm_net *net, int err, const char *reason)
 
 static void device_put(struct dsm_net *net)
 {
+	dsm_mr_release_all(net);
 	if (net->pd_data)
 		ib_dealloc_pd(net->pd_data);
 	if (net->pd_ctl)
@@ -144,9 +145,23 @@ int dsm_net_init(void)
 
 	if (err)
 		return err;
+	err = dsm_xfer_init();
+	if (err)
+		goto err_send;
+	err = dsm_cq_init();
+	if (err)
+		goto err_xfer;
 	err = ib_register_client(&client);
 	if (err)
-		dsm_send_exit();
+		goto err_cq;
+	return 0;
+
+err_cq:
+	dsm_cq_exit();
+err_xfer:
+	dsm_xfer_exit();
+err_send:
+	dsm_send_exit();
 	return err;
 }
 
@@ -158,6 +173,8 @@ int dsm_net_init(void)
 void dsm_net_exit(void)
 {
 	ib_unregister_client(&client);
+	dsm_cq_exit();
+	dsm_xfer_exit();
 	dsm_send_exit();
 }
 
@@ -180,11 +197,23 @@ static void timing_init(struct dsm_net *net)
 		net->settle = nsecs_to_jiffies(4096ull << net->ack_timeout) + HZ / 10;
 }
 
+static bool is_one_sided(const struct ib_device *dev)
+{
+	const struct ib_device_attr *attrs = &dev->attrs;
+
+	return rdma_cap_ib_cm(dev, 1) && attrs->max_send_sge >= DSM_XFER_SEGS &&
+	       attrs->max_sge_rd >= DSM_XFER_SEGS &&
+	       attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
+	       attrs->max_fast_reg_page_list_len >= DSM_MR_PAGES;
+}
+
 static int device_get(struct dsm_net *net)
 {
 	struct ib_pd *pd;
 
 	strscpy(net->dev_name, dev_name(&net->dev->dev), sizeof(net->dev_name));
+	net->one_sided = is_one_sided(net->dev);
+	net->atomics = net->dev->attrs.atomic_cap != IB_ATOMIC_NONE;
 	pd = ib_alloc_pd(net->dev, 0);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
@@ -211,7 +240,10 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	net->self = cfg->node;
 	net->cluster = cfg->cluster;
 	spin_lock_init(&net->lock);
+	mutex_init(&net->mr_lock);
+	INIT_LIST_HEAD(&net->mrs);
 	INIT_LIST_HEAD(&net->peers);
+	net->poll = cfg->poll;
 	init_waitqueue_head(&net->idle);
 	timing_init(net);
 	net->wq = alloc_workqueue("dsm_net", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -224,6 +256,7 @@ static void net_free(struct dsm_net *net)
 {
 	dsm_cm_unlisten(net);
 	device_put(net);
+	dsm_mr_forget_all(net);
 	if (net->beat_wq)
 		destroy_workqueue(net->beat_wq);
 	if (net->slow_wq)
@@ -477,6 +510,30 @@ u64 dsm_net_cluster(const struct dsm_net *net)
 const char *dsm_net_device(const struct dsm_net *net)
 {
 	return net->dev_name;
+}
+
+/**
+ * dsm_net_has_one_sided() - can the device do transfers and registrations
+ * @net: transport
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool dsm_net_has_one_sided(const struct dsm_net *net)
+{
+	return net->one_sided;
+}
+
+/**
+ * dsm_net_has_atomics() - can the device do compare-and-swap and fetch-and-add
+ * @net: transport
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool dsm_net_has_atomics(const struct dsm_net *net)
+{
+	return net->one_sided && net->atomics;
 }
 
 /**

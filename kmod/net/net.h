@@ -8,10 +8,12 @@
  *   nets_mutex (net.c)            list of transports; device removal and start/stop
  *   handler mutex of a cm_id      rdma_cm calls cm.c with it held
  *   dsm_peer.setup                building queue pairs against tearing them down
+ *   dsm_cq.polling                one thread at a time takes completions off a queue
+ *   dsm_net.mr_lock               list of registrations
  *   dsm_net.lock                  peer list, slots, own identity
  *   dsm_peer.lock (BH)            credits, queues, posting, peer state
- * The first three may sleep; none is held across a wait for the network or a
- * call of dsm_net_ops.
+ * The first five may sleep; none but dsm_cq.polling is held across a call of dsm_net_ops, none at
+ * all across a wait for the network.
  */
 #ifndef DSM_NET_NET_H
 #define DSM_NET_NET_H
@@ -40,6 +42,9 @@
 #define DSM_SLOTS_FWD 16
 #define DSM_SLOTS_RSP 64
 
+/* Signals that a peer may have under way; they carry nothing, so their slots cost nothing. */
+#define DSM_SLOTS_SIGNAL 64
+
 /* C carries one beat per eighth of the bound and one farewell. */
 #define DSM_SLOTS_CTL 16
 #define DSM_CTL_BYTES 512
@@ -54,17 +59,55 @@
 #define DSM_SQ_DEPTH (2 * (DSM_SLOTS_REQ + DSM_SLOTS_FWD))
 #define DSM_SQ_DEPTH_CTL DSM_SLOTS_CTL
 
+/* Transfers posted at once; 128 of 64 KiB are more than any round trip holds. */
+#define DSM_SQ_DEPTH_B 128
+
+/* Class CTL has no credits; its place in the credit word counts signals. */
+#define DSM_CREDIT_SIGNAL DSM_CLASS_CTL
+#define DSM_CREDIT_COUNT 4
+
+/* Completions taken off a queue at once. */
+#define DSM_CQ_BATCH 16
+
 /* Beats per bound on a peer's silence. */
 #define DSM_BEATS_PER_TIMEOUT 8
 
 /**
- * enum dsm_vc - the three connections of a pair of nodes
+ * enum dsm_vc - the four connections of a pair of nodes
  * @DSM_VC_C: class CTL; comes first, carries who is who
  * @DSM_VC_Q: classes REQ and FWD
  * @DSM_VC_P: class RSP
+ * @DSM_VC_B: one-sided transfers, their signals and registrations
  * @DSM_VC_COUNT: number of connections
+ *
+ * Transfers have a connection of their own for three reasons: a queue pair works off its send
+ * queue in order, so a request behind a train of 64 KiB READs would wait for all of it; a device
+ * stops a queue pair whose READs have reached their depth, sends included; and a fence would hold
+ * up requests that have nothing to do with it. It costs a queue pair per peer.
  */
-enum dsm_vc { DSM_VC_C, DSM_VC_Q, DSM_VC_P, DSM_VC_COUNT };
+enum dsm_vc { DSM_VC_C, DSM_VC_Q, DSM_VC_P, DSM_VC_B, DSM_VC_COUNT };
+
+/**
+ * struct dsm_cq - a completion queue and who takes completions off it
+ * @cq:      the queue; NULL: not made, or destroyed. Under @polling
+ * @peer:    owner
+ * @spun:    a spinning thread may serve it instead of the work item
+ * @pooled:  the device core serves it, in softirq
+ * @fired:   it told of completions and was not looked at since
+ * @polling: held by the one thread that serves it, so handlers of a queue pair are serial
+ * @work:    serves it when nobody spins
+ * @wc:      completions being handled; under @polling
+ */
+struct dsm_cq {
+	struct ib_cq *cq;
+	struct dsm_peer *peer;
+	bool spun;
+	bool pooled;
+	bool fired;
+	struct mutex polling;
+	struct work_struct work;
+	struct ib_wc wc[DSM_CQ_BATCH];
+};
 
 /**
  * enum dsm_peer_state - life of a peer; only ever moves down the list
@@ -108,6 +151,7 @@ struct dsm_net_tx {
  * @buf:  slot bytes
  * @dma:  mapped address of @buf
  * @len:  bytes received; valid while parked
+ * @imm:  likewise, of a signal
  * @park: in dsm_qp.parked while the shell has not been told of the peer
  */
 struct dsm_rx {
@@ -116,19 +160,22 @@ struct dsm_rx {
 	u8 *buf;
 	u64 dma;
 	u32 len;
+	u32 imm;
 	struct list_head park;
 };
 
 /**
- * struct dsm_qp - one of a peer's three connections
+ * struct dsm_qp - one of a peer's four connections
  * @peer:    owner
  * @vc:      which one
  * @id:      connection id; its queue pair is @id->qp. Set under dsm_peer.setup, destroyed by the
  *           peer's free work
- * @rx_cq:   completions of receives; its worker runs the handlers, one after the other
+ * @rx_cq:   completions of receives, which run the handlers one after the other; B: of all
  * @rx:      receive slots
  * @slots:   their number
  * @slot_bytes: and size
+ * @reads_out: READs and atomics that the other side serves at once, as it asked (passive)
+ * @reads_in: and that it will have under way
  * @sq_used: work requests posted and not completed; peer lock
  * @sq_room: most of them
  * @tx_seq:  sequence number of the last message posted; peer lock
@@ -141,10 +188,12 @@ struct dsm_qp {
 	struct dsm_peer *peer;
 	enum dsm_vc vc;
 	struct rdma_cm_id *id;
-	struct ib_cq *rx_cq;
+	struct dsm_cq rx_cq;
 	struct dsm_rx *rx;
 	u32 slots;
 	u32 slot_bytes;
+	u8 reads_out;
+	u8 reads_in;
 	u32 sq_used;
 	u32 sq_room;
 	u32 tx_seq;
@@ -172,6 +221,12 @@ struct dsm_credit {
 	u16 advertised;
 	u16 received;
 	u16 slots;
+};
+
+/* Transfers in the order they were handed over, oldest first. */
+struct dsm_xfer_list {
+	struct dsm_xfer *head;
+	struct dsm_xfer **tail;
 };
 
 /* Messages of one class that wait for credit or room, oldest first. */
@@ -204,8 +259,11 @@ struct dsm_backlog {
  * @up_done:   peer_up has returned and parked messages were handled
  * @leaving:   we close in good order: what was accepted is still sent, handlers run no more
  * @bye:       the peer closes in good order: what it sent before is still handled
- * @credit:    per class
+ * @credit:    per class, and of signals
  * @backlog:   per class
+ * @xfer_wait: transfers that wait for room
+ * @xfer_posted: transfers that the device has, or whose completion is not seen yet
+ * @unsignalled: transfers posted since one whose completion is told
  * @credit_tx: CREDIT messages of Q and P; kept so that nothing allocates to make progress
  * @beat_tx:   heartbeat, likewise
  * @bye_tx:    farewell, likewise
@@ -214,8 +272,8 @@ struct dsm_backlog {
  * @last_rx:   jiffies of the last message on any connection; plain stores, read by the watchdog
  * @deadline:  jiffies by which a passive set-up must be done
  * @reason_text: space for a reason with a number in it
- * @tx_cq:     completions of sends of all three
- * @qp:        the three
+ * @tx_cq:     completions of sends of C, Q and P
+ * @qp:        the four
  * @wait:      woken at each step of set-up and when sends complete
  * @admit_work: steps of its life, in this order: the shell is asked (passive)
  * @up_work:   and told
@@ -247,8 +305,11 @@ struct dsm_peer {
 	bool up_done;
 	bool leaving;
 	bool bye;
-	struct dsm_credit credit[DSM_CLASS_CTL];
+	struct dsm_credit credit[DSM_CREDIT_COUNT];
 	struct dsm_backlog backlog[DSM_CLASS_CTL];
+	struct dsm_xfer_list xfer_wait;
+	struct dsm_xfer_list xfer_posted;
+	u32 unsignalled;
 	struct dsm_net_tx *credit_tx[DSM_VC_COUNT];
 	struct dsm_net_tx *beat_tx;
 	struct dsm_net_tx *bye_tx;
@@ -258,7 +319,7 @@ struct dsm_peer {
 	unsigned long last_rx;
 	unsigned long deadline;
 	char reason_text[48];
-	struct ib_cq *tx_cq;
+	struct dsm_cq tx_cq;
 	struct dsm_qp qp[DSM_VC_COUNT];
 	wait_queue_head_t wait;
 	struct work_struct admit_work;
@@ -276,12 +337,20 @@ struct dsm_peer {
  * @link:      in the list of transports; nets_mutex
  * @dev:       device of the listening address; NULL once it was removed
  * @pd_ctl:    protection domain of C, which never holds a registration
- * @pd_data:   of Q and P
+ * @pd_data:   of Q, P and B
+ * @one_sided: the device does all that transfers and registrations need
+ * @atomics:   and atomics
+ * @poll:      enum dsm_net_poll, chosen at the start
+ * @vector:    completion vectors given out so far
  * @dev_name:  for status; outlives the device
  * @listen:    listening id
  * @ack_timeout: how long a queue pair waits, 4.096 us << this; sized to the bound
  * @retries:   and how often it tries again
  * @settle:    jiffies between drain and destruction of a queue pair
+ * @mr_lock:   guards @mrs
+ * @mrs:       registrations
+ * @spinners:  threads inside dsm_net_spin_begin() and dsm_net_spin_end()
+ * @fired:     bitmap of nodes with a queue that fired while somebody spun
  * @lock:      guards what follows
  * @stopping:  no new peers: what connect answers, 0 if not stopping
  * @self:      own id, once known
@@ -306,11 +375,19 @@ struct dsm_net {
 	struct ib_device *dev;
 	struct ib_pd *pd_ctl;
 	struct ib_pd *pd_data;
+	bool one_sided;
+	bool atomics;
+	enum dsm_net_poll poll;
+	atomic_t vector;
 	char dev_name[IB_DEVICE_NAME_MAX];
 	struct rdma_cm_id *listen;
 	u8 ack_timeout;
 	u8 retries;
 	unsigned long settle;
+	struct mutex mr_lock;
+	struct list_head mrs;
+	atomic_t spinners;
+	DECLARE_BITMAP(fired, DSM_MAX_NODES);
 
 	spinlock_t lock;
 	int stopping;
@@ -358,6 +435,25 @@ int dsm_qp_create(struct dsm_qp *qp);
 void dsm_qp_destroy(struct dsm_qp *qp);
 int dsm_qp_post_recv(struct dsm_qp *qp, struct dsm_rx *rx);
 void dsm_qp_error(struct dsm_qp *qp, enum ib_wc_status status);
+
+/* cq.c */
+int dsm_cq_init(void);
+void dsm_cq_exit(void);
+void dsm_cq_prepare(struct dsm_cq *q, struct dsm_peer *peer);
+int dsm_cq_create(struct dsm_cq *q, int cqes, bool spun, bool quick);
+void dsm_cq_destroy(struct dsm_cq *q);
+
+/* xfer.c */
+int dsm_xfer_init(void);
+void dsm_xfer_exit(void);
+void dsm_xfer_peer_init(struct dsm_peer *peer);
+int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
+void dsm_xfer_push(struct dsm_peer *peer);
+void dsm_xfer_purge(struct dsm_peer *peer);
+
+/* mr.c */
+void dsm_mr_release_all(struct dsm_net *net);
+void dsm_mr_forget_all(struct dsm_net *net);
 
 /* send.c */
 int dsm_send_init(void);

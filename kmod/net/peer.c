@@ -4,7 +4,7 @@
  * Life of a peer: made, brought up, closed, freed. Knows nothing of messages
  * and never talks to rdma_cm but to close.
  *
- *   SETUP --all three stand--> UP --fail--> CLOSING --drained, told--> GONE
+ *   SETUP --all four stand---> UP --fail--> CLOSING --drained, told--> GONE
  *   SETUP --fail--------------------------> CLOSING
  *
  * dsm_peer_fail() may be called from anywhere, any number of times; the first
@@ -210,6 +210,7 @@ static void up_work(struct work_struct *work)
 	dsm_recv_open(&peer->qp[DSM_VC_C]);
 	dsm_recv_open(&peer->qp[DSM_VC_P]);
 	dsm_recv_open(&peer->qp[DSM_VC_Q]);
+	dsm_recv_open(&peer->qp[DSM_VC_B]);
 
 	spin_lock_bh(&peer->lock);
 	peer->up_done = true;
@@ -340,6 +341,7 @@ static void drain(struct dsm_peer *peer)
 		ib_drain_qp(id->qp);
 	}
 	dsm_send_purge(peer);
+	dsm_xfer_purge(peer);
 }
 
 static void close_work(struct work_struct *work)
@@ -383,8 +385,7 @@ static void free_work(struct work_struct *work)
 		dsm_qp_destroy(&peer->qp[i]);
 		kept_free(peer->credit_tx[i]);
 	}
-	if (peer->tx_cq)
-		ib_free_cq(peer->tx_cq);
+	dsm_cq_destroy(&peer->tx_cq);
 	kept_free(peer->beat_tx);
 	kept_free(peer->bye_tx);
 	spin_lock(&net->lock);
@@ -403,6 +404,7 @@ static void qp_init(struct dsm_peer *peer, enum dsm_vc vc, u32 slots, u32 slot_b
 	qp->slot_bytes = slot_bytes;
 	qp->sq_room = sq_room;
 	INIT_LIST_HEAD(&qp->parked);
+	dsm_cq_prepare(&qp->rx_cq, peer);
 }
 
 static int keep_messages(struct dsm_peer *peer)
@@ -455,9 +457,12 @@ struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active)
 	for (i = 0; i < DSM_CLASS_CTL; i++)
 		peer->backlog[i].tail = &peer->backlog[i].head;
 	dsm_credit_init(peer);
+	dsm_xfer_peer_init(peer);
+	dsm_cq_prepare(&peer->tx_cq, peer);
 	qp_init(peer, DSM_VC_C, DSM_SLOTS_CTL, DSM_CTL_BYTES, DSM_SQ_DEPTH_CTL);
 	qp_init(peer, DSM_VC_Q, DSM_SLOTS_REQ + DSM_SLOTS_FWD, DSM_MSG_BYTES, DSM_SQ_DEPTH);
 	qp_init(peer, DSM_VC_P, DSM_SLOTS_RSP, DSM_MSG_BYTES, DSM_SQ_DEPTH);
+	qp_init(peer, DSM_VC_B, DSM_SLOTS_SIGNAL, 0, DSM_SQ_DEPTH_B);
 	err = keep_messages(peer);
 	spin_lock(&net->lock);
 	if (!err)

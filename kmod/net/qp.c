@@ -8,17 +8,6 @@
 
 #include "net.h"
 
-/*
- * Where completions are handled, for all queues. Handlers take mutexes and
- * allocate, so a work queue; a later transport may serve P's from a softirq.
- */
-static const enum ib_poll_context poll_context[DSM_VC_COUNT] = {
-	[DSM_VC_C] = IB_POLL_WORKQUEUE,
-	[DSM_VC_Q] = IB_POLL_WORKQUEUE,
-	[DSM_VC_P] = IB_POLL_WORKQUEUE,
-};
-static const enum ib_poll_context tx_poll_context = IB_POLL_WORKQUEUE;
-
 /* ib_drain_qp() needs one entry of its own in each queue. */
 #define DRAIN_SPARE 1
 
@@ -53,6 +42,10 @@ int dsm_qp_post_recv(struct dsm_qp *qp, struct dsm_rx *rx)
 	};
 	struct ib_recv_wr wr = { .wr_cqe = &rx->cqe, .sg_list = &sge, .num_sge = 1 };
 
+	if (!qp->slot_bytes) {
+		wr.num_sge = 0;
+		return ib_post_recv(qp->id->qp, &wr, NULL);
+	}
 	ib_dma_sync_single_for_device(net->dev, rx->dma, qp->slot_bytes, DMA_FROM_DEVICE);
 	return ib_post_recv(qp->id->qp, &wr, NULL);
 }
@@ -84,8 +77,13 @@ static int slots_alloc(struct dsm_qp *qp)
 		return -ENOMEM;
 	for (i = 0; i < qp->slots; i++) {
 		struct dsm_rx *rx = &qp->rx[i];
-		u8 *buf = kmalloc(qp->slot_bytes, GFP_KERNEL);
+		u8 *buf;
 
+		rx->qp = qp;
+		rx->cqe.done = dsm_recv_done;
+		if (!qp->slot_bytes)
+			continue;
+		buf = kmalloc(qp->slot_bytes, GFP_KERNEL);
 		if (!buf)
 			return -ENOMEM;
 		rx->dma = ib_dma_map_single(dev, buf, qp->slot_bytes, DMA_FROM_DEVICE);
@@ -94,8 +92,6 @@ static int slots_alloc(struct dsm_qp *qp)
 			return -ENOMEM;
 		}
 		rx->buf = buf;
-		rx->qp = qp;
-		rx->cqe.done = dsm_recv_done;
 	}
 	return 0;
 }
@@ -110,18 +106,23 @@ static int slots_post(struct dsm_qp *qp)
 	return err;
 }
 
-static int tx_cq_create(struct dsm_peer *peer)
+/*
+ * Handlers of messages, signals and transfers take mutexes and allocate, so they run in process
+ * context. Completions of sends only free buffers and post what waits: any context will do.
+ */
+static int cqs_create(struct dsm_qp *qp)
 {
-	int cqes = 2 * DSM_SQ_DEPTH + DSM_SQ_DEPTH_CTL + DSM_VC_COUNT * DRAIN_SPARE;
-	struct ib_cq *cq;
+	struct dsm_peer *peer = qp->peer;
+	bool spun = qp->vc == DSM_VC_P || qp->vc == DSM_VC_B;
+	int cqes = qp->slots + DRAIN_SPARE;
+	int err = 0;
 
-	if (peer->tx_cq)
-		return 0;
-	cq = ib_alloc_cq_any(peer->net->dev, peer, cqes, tx_poll_context);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	peer->tx_cq = cq;
-	return 0;
+	if (!peer->tx_cq.cq)
+		err = dsm_cq_create(&peer->tx_cq, 2 * DSM_SQ_DEPTH + DSM_SQ_DEPTH_CTL +
+				    DSM_VC_COUNT * DRAIN_SPARE, true, true);
+	if (qp->vc == DSM_VC_B)
+		cqes += qp->sq_room + DRAIN_SPARE;
+	return err ?: dsm_cq_create(&qp->rx_cq, cqes, spun, false);
 }
 
 /**
@@ -148,20 +149,14 @@ int dsm_qp_create(struct dsm_qp *qp)
 	lockdep_assert_held(&peer->setup);
 	if (qp->id->device != net->dev)
 		return -ENODEV;
-	err = tx_cq_create(peer);
+	err = cqs_create(qp);
 	if (err)
 		return err;
-	qp->rx_cq = ib_alloc_cq_any(net->dev, qp, qp->slots + DRAIN_SPARE, poll_context[qp->vc]);
-	if (IS_ERR(qp->rx_cq)) {
-		err = PTR_ERR(qp->rx_cq);
-		qp->rx_cq = NULL;
-		return err;
-	}
-	attr.send_cq = peer->tx_cq;
-	attr.recv_cq = qp->rx_cq;
+	attr.send_cq = qp->vc == DSM_VC_B ? qp->rx_cq.cq : peer->tx_cq.cq;
+	attr.recv_cq = qp->rx_cq.cq;
 	attr.cap.max_send_wr = qp->sq_room + DRAIN_SPARE;
 	attr.cap.max_recv_wr = qp->slots + DRAIN_SPARE;
-	attr.cap.max_send_sge = 2;
+	attr.cap.max_send_sge = qp->vc == DSM_VC_B && net->one_sided ? DSM_XFER_SEGS : 2;
 	attr.cap.max_recv_sge = 1;
 	err = slots_alloc(qp);
 	if (err)
@@ -186,9 +181,7 @@ void dsm_qp_destroy(struct dsm_qp *qp)
 		rdma_destroy_id(qp->id);
 		qp->id = NULL;
 	}
-	if (qp->rx_cq)
-		ib_free_cq(qp->rx_cq);
-	qp->rx_cq = NULL;
+	dsm_cq_destroy(&qp->rx_cq);
 	slots_free(qp);
 }
 

@@ -5,7 +5,7 @@
  * hands everything else to the shell. Believes nothing a peer sends, and posts
  * a slot again only when its message was handled.
  *
- * The completion queue's worker runs recv_done(), so the messages of one queue
+ * One thread at a time serves a completion queue, so the messages of one queue
  * pair are handled one after the other. Messages that arrive before the shell
  * was told of the peer are parked in their slots; dsm_recv_open() handles them
  * first, in order.
@@ -193,15 +193,38 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 	spin_lock_bh(&peer->lock);
 	if (err) {
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a receive");
-	} else if (class != DSM_CLASS_CTL) {
+	} else if (qp->vc != DSM_VC_C) {
 		dsm_credit_repost(peer, class);
 		dsm_send_push(peer, false);
 	}
 	spin_unlock_bh(&peer->lock);
 }
 
+/* A signal: what came before it on B has landed. */
+static void handle_signal(struct dsm_rx *rx)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+	struct dsm_net *net = peer->net;
+	struct header none = {};
+	const char *rule = NULL;
+	bool deliver;
+
+	spin_lock_bh(&peer->lock);
+	if (!dsm_credit_receive(peer, DSM_CREDIT_SIGNAL))
+		rule = "malformed signal: sent without credit";
+	peer->stats.rx_signals++;
+	deliver = peer->state == DSM_PEER_UP || peer->bye;
+	spin_unlock_bh(&peer->lock);
+	if (!rule && deliver && net->ops->signal(net->ctx, peer->node, rx->imm))
+		rule = "malformed signal: value";
+	if (rule)
+		drop_peer(rx, &none, rule);
+	else
+		repost(rx, DSM_CREDIT_SIGNAL);
+}
+
 /* One message, in order. */
-static void handle(struct dsm_rx *rx)
+static void handle_message(struct dsm_rx *rx)
 {
 	struct dsm_qp *qp = rx->qp;
 	struct dsm_peer *peer = qp->peer;
@@ -233,6 +256,14 @@ static void handle(struct dsm_rx *rx)
 		repost(rx, h.class);
 }
 
+static void handle(struct dsm_rx *rx)
+{
+	if (rx->qp->vc == DSM_VC_B)
+		handle_signal(rx);
+	else
+		handle_message(rx);
+}
+
 /* Keep a message until the shell knows the peer. False: it is time to handle it. */
 static bool park(struct dsm_rx *rx)
 {
@@ -261,12 +292,23 @@ static bool is_deaf(struct dsm_peer *peer)
 	return deaf;
 }
 
+/* Is this what belongs on its connection? Takes length or value. */
+static bool take(struct dsm_rx *rx, const struct ib_wc *wc)
+{
+	rx->len = wc->byte_len;
+	if (rx->qp->vc != DSM_VC_B)
+		return wc->opcode == IB_WC_RECV && rx->len >= DSM_HDR_BYTES &&
+		       rx->len <= rx->qp->slot_bytes;
+	rx->imm = be32_to_cpu(wc->ex.imm_data);
+	return wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && wc->wc_flags & IB_WC_WITH_IMM;
+}
+
 /**
  * dsm_recv_done() - completion of a receive
  * @cq: completion queue of one queue pair
  * @wc: completion
  *
- * Context: the completion queue's worker; may sleep.
+ * Context: whoever serves the completion queue, one thread at a time; may sleep.
  */
 void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -275,17 +317,18 @@ void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dsm_peer *peer = qp->peer;
 	struct header none = {};
 
-	ib_dma_sync_single_for_cpu(peer->net->dev, rx->dma, qp->slot_bytes, DMA_FROM_DEVICE);
+	if (rx->buf)
+		ib_dma_sync_single_for_cpu(peer->net->dev, rx->dma, qp->slot_bytes,
+					   DMA_FROM_DEVICE);
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		dsm_qp_error(qp, wc->status);
 		return;
 	}
 	WRITE_ONCE(peer->last_rx, jiffies);
-	rx->len = wc->byte_len;
 	if (is_deaf(peer))
 		return;
-	if (wc->opcode != IB_WC_RECV || rx->len < DSM_HDR_BYTES || rx->len > qp->slot_bytes) {
-		drop_peer(rx, &none, "malformed message: too short or no message");
+	if (!take(rx, wc)) {
+		drop_peer(rx, &none, "malformed message: too short or out of place");
 		return;
 	}
 	if (!park(rx))

@@ -253,6 +253,9 @@ static void tx_post(struct dsm_qp *qp, struct dsm_net_tx *tx)
 		qp->sq_used++;
 		peer->stats.tx_msgs[tx->msg.class]++;
 		peer->stats.tx_bytes += tx_bytes(tx);
+		peer->stats.doorbells++;
+		peer->stats.wrs++;
+		peer->stats.signalled++;
 		err = ib_post_send(qp->id->qp, &wr, NULL);
 		if (!err)
 			return;
@@ -359,6 +362,8 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 		push_credit(p, DSM_CLASS_RSP, idle);
 	if (has_room(q))
 		push_credit(q, DSM_CLASS_REQ, idle);
+	if (peer->xfer_wait.head)
+		dsm_xfer_push(peer);
 }
 
 /**
@@ -443,6 +448,7 @@ bool dsm_send_is_idle(struct dsm_peer *peer)
 	int i;
 
 	spin_lock_bh(&peer->lock);
+	idle &= !peer->xfer_wait.head;
 	for (i = 0; i < DSM_CLASS_CTL; i++)
 		idle &= !peer->backlog[i].head;
 	for (i = 0; i < DSM_VC_COUNT; i++)

@@ -4,8 +4,8 @@
  * What the shell sees of the network: nodes, connections and messages. Knows
  * nothing of pages, locks or regions; the shell knows nothing of verbs.
  *
- * Three RC connections per pair of nodes (messaging.md 1.1): C (set-up and
- * heartbeats), Q (classes REQ and FWD, separate credits), P (class RSP).
+ * Four RC connections per pair of nodes: C (set-up and heartbeats), Q (classes REQ and FWD,
+ * separate credits), P (class RSP), B (one-sided transfers).
  */
 #ifndef DSM_NET_TRANSPORT_H
 #define DSM_NET_TRANSPORT_H
@@ -33,7 +33,7 @@ struct dsm_net_hello {
  * @admit:     a node asks to connect. Fill @assigned with its id. Return 0 or a
  *             negative errno, which is delivered to it: -EEXIST (id taken), -ENOSPC (no id free),
  *             -ESTALE (other cluster), -EPERM (not allowed), -EBUSY (not a member yet).
- * @peer_up:   all three connections to @node stand
+ * @peer_up:   all four connections to @node stand
  * @peer_lost: the peer is gone; called exactly once per @peer_up, after the last @recv from it
  *             returned and after its queue pairs are in error. reason: text for the log, valid
  *             until return; err: -EHOSTDOWN (died, cut off), -ECONNRESET (closed), -EPROTO
@@ -56,17 +56,27 @@ struct dsm_net_ops {
 };
 
 /**
+ * enum dsm_net_poll - who handles completions
+ * @DSM_NET_POLL_DIRECT:    a thread that spins, while there is one, else a work item
+ * @DSM_NET_POLL_WORKQUEUE: a work item
+ * @DSM_NET_POLL_SOFTIRQ:   a work item, and a softirq those of sends
+ */
+enum dsm_net_poll { DSM_NET_POLL_DIRECT, DSM_NET_POLL_WORKQUEUE, DSM_NET_POLL_SOFTIRQ };
+
+/**
  * struct dsm_net_config - parameters of dsm_net_start()
  * @listen:          own address; port 0 means DSM_NET_PORT
  * @node:            own id, or DSM_NO_NODE until the seed assigned one
  * @cluster:         cluster id, 0 = learn it from the seed
  * @peer_timeout_ms: silence after which a peer is lost; the queue pairs' retries are sized to match
+ * @poll:            who handles completions
  */
 struct dsm_net_config {
 	struct sockaddr_in listen;
 	u16 node;
 	u64 cluster;
 	u32 peer_timeout_ms;
+	enum dsm_net_poll poll;
 };
 
 #define DSM_NET_PORT 18515
@@ -79,6 +89,12 @@ struct dsm_net_config {
  * @rx_bytes:      bytes received, likewise
  * @credit_stalls: sends that had to wait in the backlog
  * @invalid_msgs:  messages that broke a rule; the first one ends the connection
+ * @xfers:         transfers handed over, by enum dsm_xfer_op
+ * @xfer_bytes:    bytes they moved
+ * @doorbells:     calls that gave the device work to send, messages included
+ * @wrs:           work requests they held
+ * @signalled:     those whose completion was asked for
+ * @rx_signals:    signals received
  * @wc_errors:     completions with an error other than a flush
  * @credits:       messages of each class that may be sent now; CTL: 0
  * @silent_ms:     time since anything was received
@@ -90,6 +106,12 @@ struct dsm_net_peer_stats {
 	u64 rx_bytes;
 	u64 credit_stalls;
 	u64 invalid_msgs;
+	u64 xfers[DSM_XFER_OPS];
+	u64 xfer_bytes;
+	u64 doorbells;
+	u64 wrs;
+	u64 signalled;
+	u64 rx_signals;
 	u64 wc_errors;
 	u32 credits[DSM_CLASS_COUNT];
 	u32 silent_ms;
@@ -147,7 +169,13 @@ void dsm_net_xfer_free(struct dsm_net *net, struct dsm_xfer *xfer);
  * up, the caller still owns the list.
  */
 int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer);
-/* Does the device of this transport do atomics? (siw does not.) */
+/*
+ * Does the device of this transport do READs and WRITEs of DSM_XFER_SEGS segments, signals,
+ * and fast registration of DSM_MR_PAGES pages? Without, dsm_net_mr_new() and
+ * dsm_net_xfer() refuse.
+ */
+bool dsm_net_has_one_sided(const struct dsm_net *net);
+/* Does it do atomics? (siw does not.) */
 bool dsm_net_has_atomics(const struct dsm_net *net);
 
 #define DSM_MR_READ 1u
@@ -169,10 +197,15 @@ u32 dsm_net_mr_rkey(const struct dsm_mr *mr);
 void dsm_net_mr_free(struct dsm_mr *mr);
 
 /*
- * For a thread that spins: look for completions of traffic with @node now, in this thread, if the
- * poll context allows. True: something was handled. Process context, no lock held.
+ * For a thread that spins: between begin and end it serves the completions of transfers, sends,
+ * replies and signals itself, so it must call dsm_net_poll() again and again. @node: whose
+ * answer is awaited; its queues are looked at each time, those of others when they fire.
+ * DSM_NO_NODE: anybody's. True: something was handled. With a poll context other than direct these
+ * do nothing. Process context, no lock held.
  */
+void dsm_net_spin_begin(struct dsm_net *net);
 bool dsm_net_poll(struct dsm_net *net, u16 node);
+void dsm_net_spin_end(struct dsm_net *net);
 
 int dsm_net_peer_stats(struct dsm_net *net, u16 node, struct dsm_net_peer_stats *out);
 /* Name of the RDMA device that serves the listening address, for status. */

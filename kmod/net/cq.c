@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Completion queues: one thread at a time takes completions off a queue and runs their handlers,
+ * a work item or, while threads spin for an answer, one of those. Knows no message.
+ *
+ * A queue fires once and is then silent until it is armed again, which whoever serves it does
+ * after emptying it. When a queue fires while somebody spins, no work item is queued: it is marked
+ * instead (@fired, and the node's bit in the transport's), and a spinning thread serves it. The
+ * last one that stops spinning queues work for what is still marked. The marks are set before the
+ * number of spinning threads is read, and read after it was lowered, so none is missed.
+ */
+#include "net.h"
+
+static struct workqueue_struct *cq_wq;
+
+/**
+ * dsm_cq_init() - once, when the module is loaded
+ *
+ * Context: process.
+ * Return: 0, or -ENOMEM.
+ */
+int dsm_cq_init(void)
+{
+	cq_wq = alloc_workqueue("dsm_cq", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	return cq_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * dsm_cq_exit() - undo dsm_cq_init(); every queue was destroyed
+ *
+ * Context: process.
+ */
+void dsm_cq_exit(void)
+{
+	destroy_workqueue(cq_wq);
+}
+
+/* Take off what is there, at most one batch. */
+static int serve_batch(struct dsm_cq *q)
+{
+	int i, n;
+
+	lockdep_assert_held(&q->polling);
+	n = ib_poll_cq(q->cq, ARRAY_SIZE(q->wc), q->wc);
+	for (i = 0; i < n; i++)
+		q->wc[i].wr_cqe->done(q->cq, &q->wc[i]);
+	return max(n, 0);
+}
+
+/* Let it fire again. True: completions came meanwhile that it will not tell of. */
+static bool arm(struct dsm_cq *q)
+{
+	return ib_req_notify_cq(q->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+static void serve_work(struct work_struct *work)
+{
+	struct dsm_cq *q = container_of(work, struct dsm_cq, work);
+
+	mutex_lock(&q->polling);
+	WRITE_ONCE(q->fired, false);
+	do {
+		while (q->cq && serve_batch(q))
+			cond_resched();
+	} while (q->cq && arm(q));
+	mutex_unlock(&q->polling);
+}
+
+/* Somebody spins, and will look at this queue. */
+static bool leave_to_spinner(struct dsm_cq *q)
+{
+	struct dsm_peer *peer = q->peer;
+	struct dsm_net *net = peer->net;
+
+	/* Only a peer that is up is surely found by its id until it is drained. */
+	if (!q->spun || READ_ONCE(peer->state) != DSM_PEER_UP)
+		return false;
+	WRITE_ONCE(q->fired, true);
+	set_bit(peer->node, net->fired);
+	/* Pairs with the barrier in dsm_net_spin_end(). */
+	smp_mb__after_atomic();
+	return atomic_read(&net->spinners) > 0;
+}
+
+/* The device tells of completions; any context, the device's own locks may be held. */
+static void on_fire(struct ib_cq *cq, void *context)
+{
+	struct dsm_cq *q = context;
+
+	if (!leave_to_spinner(q))
+		queue_work(cq_wq, &q->work);
+}
+
+/* The queue itself is broken: nothing more will be told. */
+static void on_event(struct ib_event *event, void *context)
+{
+	struct dsm_cq *q = context;
+
+	dsm_peer_fail(q->peer, DSM_WHY_CAUSE, -ECONNRESET, ib_event_msg(event->event));
+}
+
+/**
+ * dsm_cq_prepare() - before anything else
+ * @q:    zeroed
+ * @peer: owner, not yet visible to anyone
+ *
+ * Context: any.
+ */
+void dsm_cq_prepare(struct dsm_cq *q, struct dsm_peer *peer)
+{
+	q->peer = peer;
+	mutex_init(&q->polling);
+	INIT_WORK(&q->work, serve_work);
+}
+
+/**
+ * dsm_cq_create() - make a completion queue
+ * @q:     prepared
+ * @cqes:  completions it must hold
+ * @spun:  a spinning thread may serve it
+ * @quick: its handlers never sleep
+ *
+ * Context: process, sleeps.
+ * Return: 0, -ENOMEM, or what the device says.
+ */
+int dsm_cq_create(struct dsm_cq *q, int cqes, bool spun, bool quick)
+{
+	struct dsm_net *net = q->peer->net;
+	struct ib_cq_init_attr attr = {
+		.cqe = cqes,
+		.comp_vector = (u32)atomic_inc_return(&net->vector) % net->dev->num_comp_vectors,
+	};
+	struct ib_cq *cq;
+
+	q->spun = spun && net->poll == DSM_NET_POLL_DIRECT;
+	q->pooled = quick && net->poll == DSM_NET_POLL_SOFTIRQ;
+	if (q->pooled)
+		cq = ib_alloc_cq_any(net->dev, q, cqes, IB_POLL_SOFTIRQ);
+	else
+		cq = ib_create_cq(net->dev, on_fire, on_event, q, &attr);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	mutex_lock(&q->polling);
+	q->cq = cq;
+	mutex_unlock(&q->polling);
+	if (!q->pooled && arm(q))
+		queue_work(cq_wq, &q->work);
+	return 0;
+}
+
+/**
+ * dsm_cq_destroy() - free a completion queue
+ * @q: queue; nothing happens if it was not made. Its queue pairs are destroyed
+ *
+ * Context: process, sleeps.
+ */
+void dsm_cq_destroy(struct dsm_cq *q)
+{
+	struct ib_cq *cq = q->cq;
+
+	if (!cq)
+		return;
+	/* From here on nobody serves it, and nobody queues work for it. */
+	mutex_lock(&q->polling);
+	q->cq = NULL;
+	mutex_unlock(&q->polling);
+	cancel_work_sync(&q->work);
+	if (q->pooled)
+		ib_free_cq(cq);
+	else
+		ib_destroy_cq(cq);
+}
+
+/* In a spinning thread. @look: even if it did not fire. Returns false if somebody else serves it. */
+static bool serve_now(struct dsm_cq *q, bool look, bool *found)
+{
+	bool fired;
+
+	if (!q->spun || (!look && !READ_ONCE(q->fired)))
+		return true;
+	if (!mutex_trylock(&q->polling))
+		return false;
+	if (q->cq) {
+		fired = xchg(&q->fired, false);
+		if (serve_batch(q))
+			*found = true;
+		/* Completions that it will not tell of are left to the next look. */
+		if (fired && arm(q)) {
+			WRITE_ONCE(q->fired, true);
+			set_bit(q->peer->node, q->peer->net->fired);
+		}
+	}
+	mutex_unlock(&q->polling);
+	return true;
+}
+
+static bool serve_peer(struct dsm_net *net, u16 node, bool look)
+{
+	struct dsm_peer *peer = dsm_peer_find(net, node);
+	bool found = false, all = true;
+
+	clear_bit(node, net->fired);
+	/* The queues' marks are read after the node's. */
+	smp_mb__after_atomic();
+	if (!peer)
+		return false;
+	all &= serve_now(&peer->qp[DSM_VC_B].rx_cq, look, &found);
+	all &= serve_now(&peer->qp[DSM_VC_P].rx_cq, look, &found);
+	all &= serve_now(&peer->tx_cq, false, &found);
+	if (!all)
+		set_bit(node, net->fired);
+	dsm_peer_put(peer);
+	return found;
+}
+
+/**
+ * dsm_net_spin_begin() - this thread is going to spin
+ * @net: transport
+ *
+ * Context: process.
+ */
+void dsm_net_spin_begin(struct dsm_net *net)
+{
+	if (net->poll == DSM_NET_POLL_DIRECT)
+		atomic_inc(&net->spinners);
+}
+
+/**
+ * dsm_net_poll() - serve completions in this thread
+ * @net:  transport
+ * @node: whose queues are looked at although they did not fire, or DSM_NO_NODE
+ *
+ * Context: process, between begin and end; sleeps as handlers do, never for the network. No lock
+ *          may be held that a handler takes.
+ * Return: true if something was handled.
+ */
+bool dsm_net_poll(struct dsm_net *net, u16 node)
+{
+	bool found = false;
+	u32 other;
+
+	if (net->poll != DSM_NET_POLL_DIRECT)
+		return false;
+	if (node < DSM_MAX_NODES)
+		found = serve_peer(net, node, true);
+	for_each_set_bit(other, net->fired, DSM_MAX_NODES)
+		found |= serve_peer(net, other, false);
+	return found;
+}
+
+static void queue_if_fired(struct dsm_cq *q)
+{
+	if (!READ_ONCE(q->fired))
+		return;
+	mutex_lock(&q->polling);
+	if (q->cq && q->fired)
+		queue_work(cq_wq, &q->work);
+	mutex_unlock(&q->polling);
+}
+
+/**
+ * dsm_net_spin_end() - this thread spins no more
+ * @net: transport
+ *
+ * Context: process.
+ */
+void dsm_net_spin_end(struct dsm_net *net)
+{
+	struct dsm_peer *peer;
+	u32 node;
+
+	if (net->poll != DSM_NET_POLL_DIRECT || !atomic_dec_and_test(&net->spinners))
+		return;
+	/* The atomic orders this after it; pairs with the barrier in leave_to_spinner(). */
+	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
+		peer = dsm_peer_find(net, node);
+		if (!peer)
+			continue;
+		queue_if_fired(&peer->tx_cq);
+		queue_if_fired(&peer->qp[DSM_VC_P].rx_cq);
+		queue_if_fired(&peer->qp[DSM_VC_B].rx_cq);
+		dsm_peer_put(peer);
+	}
+}

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * One-sided transfers: READs, WRITEs, atomics and signals on a peer's connection B, and the
+ * registrations that go the same way. Never waits for room and never looks at what it moves.
+ *
+ * A transfer is in one of two lists of its peer, both in the order of handing over: it waits for
+ * room (or, a signal, for credit), or the device has it. What may go is posted as one chain. READs
+ * and atomics are told of one by one, since somebody waits for each; of WRITEs and signals the
+ * last of a chain and every sixteenth. A completion returns all that was posted before it.
+ *
+ * The device itself holds back READs and atomics beyond the depth that both sides agreed on when
+ * they connected, and all that is behind them, so nothing is counted here.
+ *
+ * An error may be told on any work request, signalled or not, and says only that the connection
+ * is over. What is left then comes back once the queue pair is drained.
+ */
+#include <linux/mempool.h>
+#include <linux/slab.h>
+
+#include "net.h"
+
+/* Transfers kept for when memory is short; one that is accepted always comes back. */
+#define RESERVE 64
+
+#define SIGNAL_INTERVAL 16
+
+/* Beyond enum dsm_xfer_op, not for callers: make a registration valid. */
+#define OP_REGISTER DSM_XFER_OPS
+
+/**
+ * struct net_xfer - a transfer with what posting it needs
+ * @x:      what the shell sees
+ * @peer:   receiver, from hand-over to return
+ * @cqe:    completion entry
+ * @mapped: segments mapped
+ * @tell:   whom to tell in place of the shell, or NULL
+ * @sge:    mapped segments
+ * @wr:     work request; the others begin with it
+ * @rdma:   of READ, WRITE and SIGNAL
+ * @atomic: of CAS and ADD
+ * @reg:    of a registration
+ * @old:    where the device puts the old value; a cache line of its own
+ */
+struct net_xfer {
+	struct dsm_xfer x;
+	struct dsm_peer *peer;
+	struct ib_cqe cqe;
+	u32 mapped;
+	struct completion *tell;
+	struct ib_sge sge[DSM_XFER_SEGS];
+	union {
+		struct ib_send_wr wr;
+		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
+		struct ib_reg_wr reg;
+	};
+	u64 old ____cacheline_aligned;
+};
+
+static struct kmem_cache *xfer_cache;
+static mempool_t *xfer_pool;
+
+static void *pool_alloc(gfp_t gfp, void *unused)
+{
+	return kmem_cache_alloc(xfer_cache, gfp);
+}
+
+static void pool_free(void *element, void *unused)
+{
+	kmem_cache_free(xfer_cache, element);
+}
+
+/* Keeps the cache from being merged with others of its size: a leak shows under our name. */
+static void construct(void *xfer)
+{
+	memset(xfer, 0, sizeof(struct net_xfer));
+}
+
+/**
+ * dsm_xfer_init() - make the cache of transfers
+ *
+ * Context: process.
+ * Return: 0, or -ENOMEM.
+ */
+int dsm_xfer_init(void)
+{
+	xfer_cache = kmem_cache_create("dsm_net_xfer", sizeof(struct net_xfer), 0,
+				       SLAB_HWCACHE_ALIGN, construct);
+	if (xfer_cache)
+		xfer_pool = mempool_create(RESERVE, pool_alloc, pool_free, NULL);
+	if (xfer_pool)
+		return 0;
+	dsm_xfer_exit();
+	return -ENOMEM;
+}
+
+/**
+ * dsm_xfer_exit() - free the cache; every transfer has been given back
+ *
+ * Context: process.
+ */
+void dsm_xfer_exit(void)
+{
+	mempool_destroy(xfer_pool);
+	xfer_pool = NULL;
+	kmem_cache_destroy(xfer_cache);
+}
+
+static struct net_xfer *to_net(struct dsm_xfer *x)
+{
+	return container_of(x, struct net_xfer, x);
+}
+
+static void done(struct ib_cq *cq, struct ib_wc *wc);
+
+/**
+ * dsm_net_xfer_alloc() - get a transfer
+ * @net: transport
+ * @gfp: how hard to try; with __GFP_DIRECT_RECLAIM it sleeps until it has one
+ *
+ * Context: as @gfp.
+ * Return: an empty transfer, or NULL if there is no memory.
+ */
+struct dsm_xfer *dsm_net_xfer_alloc(struct dsm_net *net, gfp_t gfp)
+{
+	/* The pool sees to it itself, and tries without reclaim first. */
+	struct net_xfer *t = mempool_alloc(xfer_pool, gfp & ~__GFP_NOFAIL);
+
+	if (!t)
+		return NULL;
+	memset(t, 0, sizeof(*t));
+	t->x.dst = DSM_NO_NODE;
+	t->cqe.done = done;
+	return &t->x;
+}
+
+/**
+ * dsm_net_xfer_free() - give a transfer up that net does not hold
+ * @net:  transport
+ * @xfer: transfer; NULL is allowed
+ *
+ * Context: any.
+ */
+void dsm_net_xfer_free(struct dsm_net *net, struct dsm_xfer *xfer)
+{
+	if (xfer)
+		mempool_free(to_net(xfer), xfer_pool);
+}
+
+static void list_init(struct dsm_xfer_list *l)
+{
+	l->head = NULL;
+	l->tail = &l->head;
+}
+
+static void list_add_xfer(struct dsm_xfer_list *l, struct dsm_xfer *x)
+{
+	x->next = NULL;
+	*l->tail = x;
+	l->tail = &x->next;
+}
+
+static struct dsm_xfer *list_take(struct dsm_xfer_list *l)
+{
+	struct dsm_xfer *x = l->head;
+
+	l->head = x->next;
+	if (!l->head)
+		l->tail = &l->head;
+	x->next = NULL;
+	return x;
+}
+
+/**
+ * dsm_xfer_peer_init() - a new peer's lists
+ * @peer: peer, not yet visible to anyone
+ *
+ * Context: any.
+ */
+void dsm_xfer_peer_init(struct dsm_peer *peer)
+{
+	list_init(&peer->xfer_wait);
+	list_init(&peer->xfer_posted);
+}
+
+/* ---- mapping ---- */
+
+static bool is_atomic(const struct net_xfer *t)
+{
+	return t->x.op == DSM_XFER_CAS || t->x.op == DSM_XFER_ADD;
+}
+
+/* Which way the bytes go; an atomic's old value comes to us. */
+static enum dma_data_direction direction(const struct net_xfer *t)
+{
+	return t->x.op == DSM_XFER_WRITE || t->x.op == DSM_XFER_SIGNAL ? DMA_TO_DEVICE :
+									 DMA_FROM_DEVICE;
+}
+
+static void unmap(struct net_xfer *t)
+{
+	struct ib_device *dev = t->peer->net->dev;
+	u32 i;
+
+	for (i = 0; i < t->mapped; i++) {
+		if (is_atomic(t))
+			ib_dma_unmap_single(dev, t->sge[i].addr, t->sge[i].length, direction(t));
+		else
+			ib_dma_unmap_page(dev, t->sge[i].addr, t->sge[i].length, direction(t));
+	}
+	t->mapped = 0;
+}
+
+static int map_one(struct net_xfer *t, u64 addr, u32 len)
+{
+	struct dsm_net *net = t->peer->net;
+
+	if (ib_dma_mapping_error(net->dev, addr)) {
+		unmap(t);
+		return -ENOMEM;
+	}
+	t->sge[t->mapped++] = (struct ib_sge){
+		.addr = addr, .length = len, .lkey = net->pd_data->local_dma_lkey,
+	};
+	return 0;
+}
+
+static int map(struct net_xfer *t)
+{
+	struct ib_device *dev = t->peer->net->dev;
+	int err = 0;
+	u32 i;
+
+	if (is_atomic(t))
+		return map_one(t, ib_dma_map_single(dev, &t->old, sizeof(t->old), DMA_FROM_DEVICE),
+			       sizeof(t->old));
+	for (i = 0; i < t->x.n_segs && !err; i++) {
+		const struct dsm_seg *seg = &t->x.seg[i];
+
+		err = map_one(t, ib_dma_map_page(dev, seg->page, seg->off, seg->len, direction(t)),
+			      seg->len);
+	}
+	return err;
+}
+
+/* ---- posting ---- */
+
+static u32 bytes_of(const struct net_xfer *t)
+{
+	u32 i, bytes = is_atomic(t) ? sizeof(t->old) : 0;
+
+	for (i = 0; i < t->x.n_segs; i++)
+		bytes += t->x.seg[i].len;
+	return bytes;
+}
+
+static void fill_rdma(struct net_xfer *t, enum ib_wr_opcode opcode)
+{
+	t->wr.opcode = opcode;
+	t->rdma.remote_addr = t->x.remote;
+	t->rdma.rkey = t->x.rkey;
+}
+
+static void fill_atomic(struct net_xfer *t, enum ib_wr_opcode opcode, u64 compare_add, u64 swap)
+{
+	t->wr.opcode = opcode;
+	t->atomic.remote_addr = t->x.remote;
+	t->atomic.rkey = t->x.rkey;
+	t->atomic.compare_add = compare_add;
+	t->atomic.swap = swap;
+}
+
+/* The registration's work request was filled by its caller. */
+static void fill(struct net_xfer *t)
+{
+	switch (t->x.op) {
+	case DSM_XFER_READ:
+		fill_rdma(t, IB_WR_RDMA_READ);
+		break;
+	case DSM_XFER_WRITE:
+		fill_rdma(t, IB_WR_RDMA_WRITE);
+		break;
+	case DSM_XFER_SIGNAL:
+		fill_rdma(t, IB_WR_RDMA_WRITE_WITH_IMM);
+		t->wr.ex.imm_data = cpu_to_be32(t->x.imm);
+		break;
+	case DSM_XFER_CAS:
+		fill_atomic(t, IB_WR_ATOMIC_CMP_AND_SWP, t->x.compare, t->x.operand);
+		break;
+	case DSM_XFER_ADD:
+		fill_atomic(t, IB_WR_ATOMIC_FETCH_AND_ADD, t->x.operand, 0);
+		break;
+	}
+	t->wr.wr_cqe = &t->cqe;
+	t->wr.sg_list = t->sge;
+	t->wr.num_sge = t->mapped;
+	t->wr.send_flags = t->x.fence ? IB_SEND_FENCE : 0;
+}
+
+static bool wants_completion(struct dsm_peer *peer, const struct net_xfer *t)
+{
+	if (t->x.op != DSM_XFER_WRITE && t->x.op != DSM_XFER_SIGNAL)
+		return true;
+	return ++peer->unsignalled >= SIGNAL_INTERVAL;
+}
+
+static void ask_completion(struct dsm_peer *peer, struct net_xfer *t)
+{
+	peer->unsignalled = 0;
+	if (t->wr.send_flags & IB_SEND_SIGNALED)
+		return;
+	t->wr.send_flags |= IB_SEND_SIGNALED;
+	peer->stats.signalled++;
+}
+
+static bool may_post(struct dsm_peer *peer, const struct net_xfer *t)
+{
+	const struct dsm_qp *b = &peer->qp[DSM_VC_B];
+
+	return b->sq_used < b->sq_room &&
+	       (t->x.op != DSM_XFER_SIGNAL || dsm_credit_may_send(peer, DSM_CREDIT_SIGNAL));
+}
+
+static void count(struct dsm_peer *peer, const struct net_xfer *t)
+{
+	peer->qp[DSM_VC_B].sq_used++;
+	peer->stats.wrs++;
+	if (t->x.op == OP_REGISTER)
+		return;
+	peer->stats.xfers[t->x.op]++;
+	peer->stats.xfer_bytes += bytes_of(t);
+	if (t->x.op == DSM_XFER_SIGNAL)
+		peer->credit[DSM_CREDIT_SIGNAL].sent++;
+}
+
+/**
+ * dsm_xfer_push() - post all that room and credit allow, as one chain
+ * @peer: peer
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_xfer_push(struct dsm_peer *peer)
+{
+	struct ib_send_wr *first = NULL, **link = &first;
+	struct net_xfer *t, *last = NULL;
+
+	lockdep_assert_held(&peer->lock);
+	if (peer->state != DSM_PEER_UP && !peer->leaving)
+		return;
+	while (peer->xfer_wait.head) {
+		t = to_net(peer->xfer_wait.head);
+		if (!may_post(peer, t))
+			break;
+		if (map(t)) {
+			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET,
+					     "cannot map a transfer");
+			break;
+		}
+		list_take(&peer->xfer_wait);
+		list_add_xfer(&peer->xfer_posted, &t->x);
+		fill(t);
+		count(peer, t);
+		if (wants_completion(peer, t))
+			ask_completion(peer, t);
+		*link = &t->wr;
+		link = &t->wr.next;
+		last = t;
+	}
+	*link = NULL;
+	if (!first)
+		return;
+	ask_completion(peer, last);
+	peer->stats.doorbells++;
+	/* What was not taken stays in the list, and comes back with the rest. */
+	if (ib_post_send(peer->qp[DSM_VC_B].id->qp, first, NULL))
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a transfer");
+}
+
+/* ---- completion ---- */
+
+static void give_back(struct dsm_net *net, struct dsm_xfer_list *l, int status)
+{
+	while (l->head) {
+		struct net_xfer *t = to_net(list_take(l));
+
+		unmap(t);
+		t->x.status = status;
+		t->x.result = t->old;
+		if (t->tell)
+			complete(t->tell);
+		else
+			net->ops->xfer_done(net->ctx, &t->x);
+	}
+}
+
+static void done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct net_xfer *t = container_of(wc->wr_cqe, struct net_xfer, cqe);
+	struct dsm_peer *peer = t->peer;
+	struct dsm_qp *b = &peer->qp[DSM_VC_B];
+	struct dsm_xfer_list back;
+	struct dsm_xfer *x;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		dsm_qp_error(b, wc->status);
+		return;
+	}
+	list_init(&back);
+	spin_lock_bh(&peer->lock);
+	do {
+		x = list_take(&peer->xfer_posted);
+		list_add_xfer(&back, x);
+		b->sq_used--;
+	} while (x != &t->x);
+	dsm_xfer_push(peer);
+	if (!b->sq_used)
+		wake_up(&peer->wait);
+	spin_unlock_bh(&peer->lock);
+	give_back(peer->net, &back, 0);
+}
+
+/**
+ * dsm_xfer_purge() - give back what a lost peer did not do
+ * @peer: peer, not up any more and drained: nothing is added, the device has nothing
+ *
+ * Context: process; calls the shell.
+ */
+void dsm_xfer_purge(struct dsm_peer *peer)
+{
+	give_back(peer->net, &peer->xfer_posted, -EHOSTDOWN);
+	give_back(peer->net, &peer->xfer_wait, -EHOSTDOWN);
+}
+
+/* ---- handing over ---- */
+
+/* Is this what our own shell may hand over to this node? */
+static bool is_sane(const struct dsm_net *net, const struct dsm_xfer *x, u16 dst)
+{
+	if (x->dst != dst || x->op >= DSM_XFER_OPS || x->n_segs > DSM_XFER_SEGS)
+		return false;
+	if (x->op == DSM_XFER_CAS || x->op == DSM_XFER_ADD)
+		return net->atomics && !x->n_segs && !(x->remote % sizeof(u64));
+	return x->n_segs || x->op == DSM_XFER_SIGNAL;
+}
+
+/* All or none of a list that is sane. */
+static int hand_over(struct dsm_peer *peer, struct dsm_xfer *x)
+{
+	struct dsm_xfer *next;
+	int err = -EHOSTDOWN;
+
+	spin_lock_bh(&peer->lock);
+	if (peer->state == DSM_PEER_UP) {
+		for (; x; x = next) {
+			next = x->next;
+			to_net(x)->peer = peer;
+			list_add_xfer(&peer->xfer_wait, x);
+		}
+		dsm_xfer_push(peer);
+		err = 0;
+	}
+	spin_unlock_bh(&peer->lock);
+	return err;
+}
+
+/**
+ * dsm_net_xfer() - hand transfers over
+ * @net:  transport
+ * @xfer: list of them, all to one node
+ *
+ * Context: process; takes the peer's lock, never waits for the network.
+ * Return: 0, then each comes back by xfer_done(); -EHOSTDOWN if the peer is not up, -EOPNOTSUPP if
+ *         the device cannot, -EINVAL if one makes no sense, which is a bug of the caller: then all
+ *         are still the caller's.
+ */
+int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer)
+{
+	struct dsm_peer *peer;
+	struct dsm_xfer *x;
+	int err;
+
+	if (!net->one_sided)
+		return -EOPNOTSUPP;
+	for (x = xfer; x; x = x->next)
+		if (WARN_ON_ONCE(!is_sane(net, x, xfer->dst)))
+			return -EINVAL;
+	peer = dsm_peer_find(net, xfer->dst);
+	if (!peer)
+		return -EHOSTDOWN;
+	err = hand_over(peer, xfer);
+	dsm_peer_put(peer);
+	return err;
+}
+
+/**
+ * dsm_xfer_register() - make a registration valid
+ * @peer:   peer on whose connection B the work request goes
+ * @mr:     mapped, with its new key
+ * @access: enum ib_access_flags
+ *
+ * Context: process; sleeps until the device has done it or the peer is lost.
+ * Return: 0, or -EHOSTDOWN.
+ */
+int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access)
+{
+	DECLARE_COMPLETION_ONSTACK(finished);
+	struct net_xfer *t = to_net(dsm_net_xfer_alloc(peer->net, GFP_KERNEL));
+	int err;
+
+	t->x.op = OP_REGISTER;
+	t->x.dst = peer->node;
+	t->tell = &finished;
+	t->reg.wr.opcode = IB_WR_REG_MR;
+	t->reg.mr = mr;
+	t->reg.key = mr->rkey;
+	t->reg.access = access;
+	err = hand_over(peer, &t->x);
+	if (!err) {
+		wait_for_completion(&finished);
+		err = t->x.status;
+	}
+	dsm_net_xfer_free(peer->net, &t->x);
+	return err;
+}

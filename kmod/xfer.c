@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Ends of one-sided transfers and signals of peers: hands each to whom it is for. Decides nothing.
+ */
+#include "shell.h"
+
+/**
+ * dsm_shell_xfer_done() - a transfer is back
+ * @ctx:  unused
+ * @xfer: transfer, ours again
+ *
+ * Context: process, no lock held; sleeps, never for the network.
+ */
+void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
+{
+	switch (xfer->kind) {
+	case DSM_XFER_KIND_TEST:
+		dsm_xfertest_done(xfer);
+		break;
+	default:
+		dsm_net_xfer_free(dsm_node.net, xfer);
+	}
+}
+
+/**
+ * dsm_shell_signal() - a peer's signal, and all it sent before by transfers, is here
+ * @ctx:  unused
+ * @node: sender
+ * @imm:  value, not checked
+ *
+ * Context: process, no lock held; sleeps, never for the network.
+ * Return: 0, -EPROTO: no such signal, the sender is to be dropped.
+ */
+int dsm_shell_signal(void *ctx, u16 node, u32 imm)
+{
+	switch (imm >> 24) {
+	case DSM_SIGNAL_TEST:
+		return dsm_xfertest_signal(node, imm);
+	default:
+		return -EPROTO;
+	}
+}
