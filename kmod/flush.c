@@ -12,31 +12,35 @@
 #include "core/diff.h"
 #include "core/interval.h"
 #include "core/page.h"
+#include "core/pipe.h"
 #include "core/release.h"
 #include "ctl/trace.h"
 #include "shell.h"
 
 /* Pages in a batch: a waiting writer is not held up for the whole list (mm.md 1.4). */
 #define BATCH 256u
-static_assert(BATCH <= DSM_PACK_RECORDS_MAX);
 
-#define PACKS 8u	/* homes that a batch packs for at once */
+/* What is to be done with a page of a batch. */
+enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
 
 /**
- * struct pack - a DIFF message under construction
- * @m:    message, NULL: unused
- * @home: receiver
+ * struct batch - pages that are written back or unmapped together
+ * @page:    pages, sorted
+ * @run:     runs of them, for the walk
+ * @todo:    write-back: enum todo of each
+ * @changed: write-back: a record of it is in @pack
+ * @pack:    diffs under construction
+ * @n:       pages
+ * @told:    pages that the core was told of: up to here
  */
-struct pack {
-	struct dsm_msgbuf *m;
-	u16 home;
-};
-
 struct batch {
 	struct dsm_page *page[BATCH];
 	struct dsm_run run[BATCH];
-	struct pack pack[PACKS];
+	u8 todo[BATCH];
+	bool changed[BATCH];
+	struct dsm_pack pack;
 	u32 n;
+	u32 told;
 };
 
 static int by_place(const void *a, const void *b)
@@ -82,11 +86,23 @@ static u32 make_runs(struct batch *b, u32 from, u32 *runs)
 typedef void walk_fn(struct dsm_mm *mm, const struct dsm_run *runs, u32 n,
 		     struct page *(*frame_of)(void *ctx, u32 idx), void *ctx);
 
+/* Pages are mostly written, and come, in ascending order. */
+static void sort_pages(struct batch *b, int (*cmp)(const void *a, const void *b))
+{
+	u32 i;
+
+	for (i = 1; i < b->n; i++)
+		if (cmp(&b->page[i - 1], &b->page[i]) > 0) {
+			sort(b->page, b->n, sizeof(b->page[0]), cmp, NULL);
+			return;
+		}
+}
+
 static void walk(struct batch *b, walk_fn *fn)
 {
 	u32 at = 0, runs;
 
-	sort(b->page, b->n, sizeof(b->page[0]), by_place, NULL);
+	sort_pages(b, by_place);
 	while (at < b->n) {
 		struct dsm_region *r = b->page[at]->space->shell;
 
@@ -97,84 +113,117 @@ static void walk(struct batch *b, walk_fn *fn)
 
 /* ---- write-back ---- */
 
-static void pack_send(struct pack *pk)
+/* By home, the one after this node first: not everybody begins with node 0. */
+static int by_home(const void *a, const void *b)
 {
-	struct dsm_wire_pack *head;
-	u32 bytes;
+	const struct dsm_page *p = *(const struct dsm_page * const *)a;
+	const struct dsm_page *q = *(const struct dsm_page * const *)b;
+	u32 own = DSM_MAX_NODES - 1 - dsm_node.engine->self;
+	int i = (p->home + own) % DSM_MAX_NODES, j = (q->home + own) % DSM_MAX_NODES;
 
-	if (!pk->m)
-		return;
-	head = (struct dsm_wire_pack *)(pk->m->data + DSM_HDR_BYTES);
-	bytes = pk->m->len - DSM_HDR_BYTES - sizeof(*head);
-	head->bytes = cpu_to_le32(bytes);
-	if (!bytes)
-		dsm_net_msg_free(dsm_node.net, pk->m);
-	else if (dsm_net_send(dsm_node.net, pk->m))
-		atomic64_inc(&dsm_node.stats.msgs_lost);
-	pk->m = NULL;
+	return i != j ? i - j : by_place(a, b);
 }
 
-static void pack_start(struct pack *pk, const struct dsm_page *p)
+/*
+ * One step for all pages since the last one, whose diffs are made: writers go on, and the pack goes
+ * out.
+ */
+static void tell(struct batch *b, u32 end)
 {
-	struct dsm_wire_pack head = {
-		.magic = cpu_to_le32(DSM_DIFF_MAGIC),
-		.hdr_len = cpu_to_le16(sizeof(head)),
-		.region = cpu_to_le32(p->space->id),
-		.writer = cpu_to_le32(dsm_node.engine->self),
-	};
-
-	pk->m = dsm_net_msg_alloc(dsm_node.net, GFP_KERNEL | __GFP_NOFAIL);
-	pk->m->next = NULL;
-	pk->m->dst = p->home;
-	pk->m->class = DSM_CLASS_REQ;
-	pk->home = p->home;
-	dsm_wire_begin(pk->m, DSM_MSG_DIFF, p->space->id, 0);
-	dsm_wire_put(pk->m, &head, sizeof(head));
-}
-
-/* The pack for the page's home and region with room for any record. */
-static struct pack *pack_for(struct batch *b, const struct dsm_page *p)
-{
-	struct pack *pk = &b->pack[p->home % PACKS];
-	const struct dsm_wire_hdr *hdr;
-
-	if (pk->m) {
-		hdr = (const struct dsm_wire_hdr *)pk->m->data;
-		if (pk->home != p->home || le32_to_cpu(hdr->region) != p->space->id ||
-		    dsm_wire_room(pk->m) < DSM_DIFF_RECORD_MAX(DSM_PAGE_BYTES))
-			pack_send(pk);
-	}
-	if (!pk->m)
-		pack_start(pk, p);
-	return pk;
-}
-
-static void write_back(struct batch *b, struct dsm_page *p)
-{
-	struct dsm_node *n = &dsm_node;
-	bool pinned = dsm_mm_frame_pinned(p->frame), keep, diff, send;
+	struct dsm_msgbuf *empty = dsm_pack_close(&b->pack);
+	struct dsm_engine *e = dsm_node.engine;
 	struct dsm_actions acts;
-	struct pack *pk;
-	int bytes;
 
-	dsm_step_begin(&acts);
-	diff = dsm_rel_downgraded(n->engine, p, pinned, &keep, &acts);
-	dsm_step_end(&acts);
-	if (!diff)
+	dsm_net_msg_free(dsm_node.net, empty);
+	if (b->told == end)
 		return;
-	pk = pack_for(b, p);
-	bytes = dsm_diff_make(page_address((struct page *)p->frame),
-			      page_address((struct page *)p->twin), DSM_PAGE_BYTES, p->idx, keep,
-			      pk->m->data + pk->m->len, dsm_wire_room(pk->m));
+	dsm_step_begin(&acts);
+	for (; b->told < end; b->told++)
+		if (b->todo[b->told] != TODO_NOTHING)
+			dsm_rel_diffed(e, b->page[b->told], b->changed[b->told], &acts);
+	if (b->pack.first)
+		dsm_pipe_send(e, &b->pack, &acts);
+	dsm_step_end(&acts);
+}
+
+/* Room for one record of at most what is asked for; sends what is in the way of it. */
+static void make_room(struct batch *b, u32 i)
+{
+	struct dsm_msgbuf *m;
+
+	if (dsm_pack_is_full(&b->pack)) {
+		tell(b, i);
+		return;
+	}
+	m = dsm_net_msg_alloc(dsm_node.net, GFP_KERNEL | __GFP_NOFAIL);
+	dsm_pack_add(&b->pack, m, dsm_node.engine->self);
+}
+
+static void make_diff(struct batch *b, u32 i)
+{
+	struct dsm_page *p = b->page[i];
+	int bytes = -ENOSPC;
+	u32 room;
+
+	if (b->pack.space != p->space || b->pack.home != p->home) {
+		tell(b, i);
+		dsm_pack_init(&b->pack, p->space, p->home);
+	}
+	for (;;) {
+		room = dsm_pack_room(&b->pack);
+		if (room)
+			bytes = dsm_diff_make_grain(page_address((struct page *)p->frame),
+						    page_address((struct page *)p->twin),
+						    DSM_PAGE_BYTES, p->idx,
+						    p->space->policy.grain_log2,
+						    b->todo[i] == TODO_REFRESH,
+						    dsm_pack_at(&b->pack), room);
+		if (bytes != -ENOSPC)
+			break;
+		make_room(b, i);
+	}
 	dsm_assert(bytes >= 0);
 	trace_dsm_diff(p->space->id, p->idx, bytes, p->home);
+	b->changed[i] = bytes > 0;
+	if (bytes <= 0)
+		return;
+	dsm_pack_put(&b->pack, bytes);
+	atomic64_add(bytes, &dsm_node.stats.diff_bytes);
+	if (dsm_pack_is_due(&b->pack, dsm_node.engine))
+		tell(b, i + 1);
+}
+
+/* Pages that nobody can write any more, except by DMA: one step says what they need. */
+static void downgrade(struct batch *b)
+{
+	struct dsm_actions acts;
+	bool keep, diff;
+	u32 i;
+
+	/* Asked without the lock, before the step: a reference that comes later writes later. */
+	for (i = 0; i < b->n; i++)
+		b->todo[i] = dsm_mm_frame_pinned(b->page[i]->frame);
 	dsm_step_begin(&acts);
-	send = dsm_rel_diffed(n->engine, p, bytes > 0, &acts);
-	dsm_step_end(&acts);
-	if (bytes > 0 && send) {
-		pk->m->len += bytes;
-		atomic64_add(bytes, &n->stats.diff_bytes);
+	for (i = 0; i < b->n; i++) {
+		diff = dsm_rel_downgraded(dsm_node.engine, b->page[i], b->todo[i], &keep, &acts);
+		b->todo[i] = !diff ? TODO_NOTHING : keep ? TODO_REFRESH : TODO_DIFF;
 	}
+	dsm_step_end(&acts);
+}
+
+static void write_back(struct batch *b)
+{
+	u32 i;
+
+	walk(b, dsm_mm_wrprotect);
+	sort_pages(b, by_home);
+	downgrade(b);
+	b->told = 0;
+	dsm_pack_init(&b->pack, NULL, DSM_NO_NODE);
+	for (i = 0; i < b->n; i++)
+		if (b->todo[i] != TODO_NOTHING)
+			make_diff(b, i);
+	tell(b, b->n);
 }
 
 static void take_batch(struct batch *b)
@@ -202,20 +251,13 @@ void dsm_flush_run(void)
 {
 	u64 start = dsm_now_ns();
 	struct batch *b;
-	u32 i;
 
 	b = kmalloc(sizeof(*b), GFP_KERNEL | __GFP_NOFAIL);
-	for (i = 0; i < PACKS; i++)
-		b->pack[i].m = NULL;
 	for (;;) {
 		take_batch(b);
 		if (!b->n)
 			break;
-		walk(b, dsm_mm_wrprotect);
-		for (i = 0; i < b->n; i++)
-			write_back(b, b->page[i]);
-		for (i = 0; i < PACKS; i++)
-			pack_send(&b->pack[i]);
+		write_back(b);
 	}
 	kfree(b);
 	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_protocol);

@@ -67,20 +67,23 @@ static u64 nonzero_bytes(u64 word)
 	return ((high >> 7) * 0x0102040810204080ULL) >> 56;
 }
 
-/* Changed bytes of one block of 64; both sides aligned. */
-static u64 compare_block(const u8 *page, const u8 *twin)
+/*
+ * Changed bytes of one block of 64; both sides aligned. Most blocks of most pages are unchanged,
+ * so that is found out first, without a branch in between.
+ */
+static __always_inline u64 compare_block(const u8 *page, const u8 *twin)
 {
-	u64 delta[BLOCK_BYTES / 8], any = 0, mask = 0;
+	const u64 *p = (const u64 *)page, *t = (const u64 *)twin;
 	unsigned int i;
+	u64 mask = 0;
 
-	for (i = 0; i < ARRAY_SIZE(delta); i++) {
-		delta[i] = READ_ONCE(((const u64 *)page)[i]) ^ ((const u64 *)twin)[i];
-		any |= delta[i];
-	}
-	if (likely(!any))
+	if (likely(!((READ_ONCE(p[0]) ^ t[0]) | (READ_ONCE(p[1]) ^ t[1]) |
+		     (READ_ONCE(p[2]) ^ t[2]) | (READ_ONCE(p[3]) ^ t[3]) |
+		     (READ_ONCE(p[4]) ^ t[4]) | (READ_ONCE(p[5]) ^ t[5]) |
+		     (READ_ONCE(p[6]) ^ t[6]) | (READ_ONCE(p[7]) ^ t[7]))))
 		return 0;
-	for (i = 0; i < ARRAY_SIZE(delta); i++)
-		mask |= nonzero_bytes(delta[i]) << (8 * i);
+	for (i = 0; i < BLOCK_BYTES / 8; i++)
+		mask |= nonzero_bytes(READ_ONCE(p[i]) ^ t[i]) << (8 * i);
 	return mask;
 }
 
@@ -96,7 +99,19 @@ static u64 compare_bytes(const u8 *page, const u8 *twin, u32 bytes)
 	return mask;
 }
 
-static void find_changes(const u8 *page, const u8 *twin, u32 page_bytes, struct changes *c)
+/* A coarser grain: one changed byte is all of its grain's. */
+static u64 widen(u64 mask, u32 grain_log2)
+{
+	mask |= mask >> 1;
+	mask |= mask >> 2;
+	if (grain_log2 == 2)
+		return (mask & 0x1111111111111111ULL) * 0xf;
+	mask |= mask >> 4;
+	return (mask & 0x0101010101010101ULL) * 0xff;
+}
+
+static void find_changes(const u8 *page, const u8 *twin, u32 page_bytes, u32 grain_log2,
+			 struct changes *c)
 {
 	bool aligned = is_word_aligned(page) && is_word_aligned(twin);
 	u64 mask, before = 0;
@@ -110,6 +125,11 @@ static void find_changes(const u8 *page, const u8 *twin, u32 page_bytes, struct 
 			mask = compare_block(page + off, twin + off);
 		else
 			mask = compare_bytes(page + off, twin + off, left);
+		if (mask && grain_log2) {
+			mask = widen(mask, grain_log2);
+			if (left < BLOCK_BYTES)
+				mask &= BIT_ULL(left) - 1;
+		}
 		c->map[off / BLOCK_BYTES] = mask;
 		if (mask) {
 			c->bytes += hweight64(mask);
@@ -204,9 +224,13 @@ static u8 *put_data(const struct changes *c, const u8 *page, u8 *twin, u32 page_
 
 static bool page_is_zero(const u8 *page, u32 page_bytes)
 {
-	u32 i;
+	u32 i = 0;
 
-	for (i = 0; i < page_bytes; i++)
+	if (is_word_aligned(page))
+		for (; i + sizeof(u64) <= page_bytes; i += sizeof(u64))
+			if (READ_ONCE(*(const u64 *)(page + i)))
+				return false;
+	for (; i < page_bytes; i++)
 		if (READ_ONCE(page[i]))
 			return false;
 	return true;
@@ -234,11 +258,14 @@ static enum dsm_diff_enc choose(const struct changes *c, const u8 *page, u32 pag
 }
 
 /**
- * dsm_diff_make() - record how a page differs from its twin
+ * dsm_diff_make_grain() - record how a page differs from its twin
  * @page:       current contents; siblings may store to it meanwhile if @refresh
  * @twin:       contents before the first write
  * @page_bytes: size of both, a multiple of 4, at most DSM_PAGE_BYTES
  * @idx:        page index, for the record's header
+ * @grain_log2: 0: exactly the bytes that differ; 2, 3: whole aligned words of 4 or 8 bytes that
+ *              have such a byte. An unchanged neighbour then undoes what another node stored to it:
+ *              only for programs that share no word (messaging.md 2.3)
  * @refresh:    bring @twin up to what the record says (flush-update, protocol.md
  *              3.2 keep=1)
  * @dst:        buffer for the record
@@ -253,7 +280,8 @@ static enum dsm_diff_enc choose(const struct changes *c, const u8 *page, u32 pag
  *         if the record is longer than @cap (@dst and @twin are unchanged);
  *         -EINVAL if @page_bytes is out of range.
  */
-int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, bool refresh, u8 *dst, u32 cap)
+int dsm_diff_make_grain(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, u32 grain_log2,
+			bool refresh, u8 *dst, u32 cap)
 {
 	struct dsm_wire_record rec = { .idx = cpu_to_le32(idx) };
 	u8 *renew = refresh ? twin : NULL;
@@ -263,7 +291,7 @@ int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, bool refres
 
 	if (page_bytes > DSM_PAGE_BYTES || page_bytes % 4)
 		return -EINVAL;
-	find_changes(page, twin, page_bytes, &c);
+	find_changes(page, twin, page_bytes, grain_log2, &c);
 	if (!c.bytes)
 		return 0;
 
@@ -285,7 +313,12 @@ int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, bool refres
 		out = put_runs(&c, page_bytes, out);
 	else if (rec.enc == DSM_DIFF_BITMAP)
 		out = put_map(&c, page_bytes, out);
-	out = put_data(&c, page, renew, page_bytes, out);
+	if (rec.enc == DSM_DIFF_FULL && !refresh) {
+		memcpy(out, page, page_bytes);
+		out += page_bytes;
+	} else {
+		out = put_data(&c, page, renew, page_bytes, out);
+	}
 	memset(out, 0, dst + REC_BYTES + payload - out);
 	return REC_BYTES + payload;
 }
@@ -393,22 +426,44 @@ int dsm_diff_check(const u8 *src, u32 len, u32 page_bytes, u32 *idx)
 	return REC_BYTES + bytes;
 }
 
+static void store_bytes(u8 *to, const u8 *data, u32 bytes)
+{
+	for (; bytes; bytes--)
+		WRITE_ONCE(*to++, *data++);
+}
+
+static __always_inline void store_word(u8 *to, const u8 *data, u32 i)
+{
+	WRITE_ONCE(((u64 *)to)[i], load_word(data + i * sizeof(u64)));
+}
+
 /* Store a run: whole words where it covers them, single bytes at its ends. */
 static void store_run(u8 *to, const u8 *data, u32 bytes)
 {
-	while (bytes) {
-		if (bytes >= sizeof(u64) && is_word_aligned(to)) {
-			WRITE_ONCE(*(u64 *)to, load_word(data));
-			to += sizeof(u64);
-			data += sizeof(u64);
-			bytes -= sizeof(u64);
-		} else {
-			WRITE_ONCE(*to, *data);
-			to++;
-			data++;
-			bytes--;
-		}
+	u32 head = -(unsigned long)to % sizeof(u64);
+
+	if (bytes < head + sizeof(u64)) {
+		store_bytes(to, data, bytes);
+		return;
 	}
+	store_bytes(to, data, head);
+	to += head;
+	data += head;
+	bytes -= head;
+	for (; bytes >= 4 * sizeof(u64); bytes -= 4 * sizeof(u64)) {
+		store_word(to, data, 0);
+		store_word(to, data, 1);
+		store_word(to, data, 2);
+		store_word(to, data, 3);
+		to += 4 * sizeof(u64);
+		data += 4 * sizeof(u64);
+	}
+	for (; bytes >= sizeof(u64); bytes -= sizeof(u64)) {
+		store_word(to, data, 0);
+		to += sizeof(u64);
+		data += sizeof(u64);
+	}
+	store_bytes(to, data, bytes);
 }
 
 static void store_zeros(u8 *to, u32 bytes)

@@ -22,8 +22,15 @@
  * Encode how @page differs from @twin; 0 if it does not.
  * Exact: fails only if the record itself is longer than @cap.
  */
-int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, bool refresh, u8 *dst,
-		  u32 cap);
+int dsm_diff_make_grain(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, u32 grain_log2,
+			bool refresh, u8 *dst, u32 cap);
+
+/* The same with the exact grain. */
+static inline int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, bool refresh,
+				u8 *dst, u32 cap)
+{
+	return dsm_diff_make_grain(page, twin, page_bytes, idx, 0, refresh, dst, cap);
+}
 
 /* Check the record at the front of @src completely without applying it. */
 int dsm_diff_check(const u8 *src, u32 len, u32 page_bytes, u32 *idx);

@@ -10,6 +10,7 @@
 #include "interval.h"
 #include "lock.h"
 #include "page.h"
+#include "pipe.h"
 #include "release.h"
 
 #define LOG_CAP 65536u		/* records of 128 bytes: 8 MiB */
@@ -559,6 +560,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 
 	e->alive &= ~(1ull << node);
 	dsm_know_peer_lost(e, node, acts);
+	dsm_pipe_peer_lost(e, node, acts);
 	for (i = 0; i < ARRAY_SIZE(e->requests); i++)
 		hlist_for_each_entry_safe(w, tmp, &e->requests[i], by_xid)
 			if (w->peer == node && list_empty(&w->cont.link))

@@ -288,6 +288,32 @@ struct dsm_rel {
 };
 
 /**
+ * struct dsm_pipe_slot - a pack of diffs that is not acknowledged yet
+ * @xid:   its number; 0: unused
+ * @left:  messages without an answer
+ * @alone: diff=orig: nothing else of that kind goes out before
+ */
+struct dsm_pipe_slot {
+	u32 xid;
+	u32 left;
+	bool alone;
+};
+
+/**
+ * struct dsm_pipe - diffs on their way to one home (pipe.h)
+ * @ready:     messages of packs that may not go yet; those of one pack have the same xid
+ * @ready_end: the last of them, if there is one
+ * @under_way: slots in use
+ * @slot:      unacknowledged packs: as deep as any region's pipe, and one of diff=orig
+ */
+struct dsm_pipe {
+	struct dsm_msgbuf *ready;
+	struct dsm_msgbuf *ready_end;
+	u32 under_way;
+	struct dsm_pipe_slot slot[DSM_PIPE_DEPTH_MAX + 1];
+};
+
+/**
  * struct dsm_pull - pulls of intervals from one peer; at most one is under way
  * @busy: one is under way
  * @now:  struct dsm_cont: waiting for the one under way
@@ -331,6 +357,10 @@ struct dsm_core_stats {
  * @rel_err:     negative errno of a release that nobody was told yet, or 0
  * @rel_waiters: struct dsm_waiter: threads that wait for a release
  * @rel_conts:   struct dsm_lock: hand on or return the token after a release
+ * @pipe:        by home
+ * @pipe_ready:  messages in all of @pipe
+ * @pipe_alone:  a pack of a diff=orig region is under way
+ * @pipe_stalled: so many messages wait that no more pages are flushed
  * @log:         struct dsm_interval of each node, ascending
  * @known:       knowledge: the last interval of each node that is in the log
  * @applied:     the last interval of each node whose notices were applied to the pages
@@ -380,6 +410,11 @@ struct dsm_engine {
 	int rel_err;
 	struct list_head rel_waiters;
 	struct list_head rel_conts;
+
+	struct dsm_pipe pipe[DSM_MAX_NODES];
+	u32 pipe_ready;
+	bool pipe_alone;
+	bool pipe_stalled;
 
 	struct list_head log[DSM_MAX_NODES];
 	u64 known[DSM_MAX_NODES];

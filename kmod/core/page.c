@@ -9,6 +9,7 @@
  */
 #include "page.h"
 #include "diff.h"
+#include "pipe.h"
 #include "release.h"
 
 #define MAX_NACKS 4
@@ -531,6 +532,8 @@ int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			 struct dsm_reader *r, struct dsm_actions *acts)
 {
+	if (!dsm_pipe_awaits(e, from, le32_to_cpu(hdr->xid)))
+		return -EPROTO;
 	while (dsm_reader_left(r)) {
 		struct dsm_wire_ack ack;
 		struct dsm_page *p;
@@ -553,6 +556,7 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 		dsm_rel_replay(e, p, acts);
 		wake_page(p, acts);
 	}
+	dsm_pipe_acked(e, from, le32_to_cpu(hdr->xid), acts);
 	return 0;
 }
 

@@ -330,12 +330,8 @@ int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes)
 
 	if (p->fetch == DSM_FETCH_READ)
 		what = "fetch=read";
-	else if (p->diff == DSM_DIFF_MODE_ORIG)
-		what = "diff=orig";
 	else if (p->diffpath == DSM_DIFFPATH_WRITE)
 		what = "diffpath=write";
-	else if (p->grain_log2)
-		what = "grain=4 and grain=8";
 	else if (p->sync == DSM_SYNC_RDMA)
 		what = "sync=rdma";
 	if (!what)

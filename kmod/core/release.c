@@ -12,6 +12,7 @@
 #include "release.h"
 #include "interval.h"
 #include "page.h"
+#include "pipe.h"
 
 static struct dsm_rel *slot_of(struct dsm_engine *e, u64 seq)
 {
@@ -131,12 +132,15 @@ bool dsm_rel_wait(struct dsm_engine *e, u64 target, struct dsm_waiter *w, int *s
  * @e: engine
  *
  * Context: engine lock held.
- * Return: page, marked FLUSH: writers wait from now on; NULL if there is none.
+ * Return: page, marked FLUSH: writers wait from now on; NULL if there is none, or if so many diffs
+ *         wait for their homes that acts->flush will say when to go on.
  */
 struct dsm_page *dsm_rel_take(struct dsm_engine *e)
 {
 	u64 seq;
 
+	if (dsm_pipe_stalled(e))
+		return NULL;
 	for (seq = e->rel_done + 1; seq <= e->rel_seq; seq++) {
 		struct dsm_rel *rel = slot_of(e, seq);
 		struct dsm_page *p = rel->todo;

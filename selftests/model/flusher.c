@@ -51,90 +51,89 @@ static bool is_pinned(struct node *n, u32 p)
 	return n->pins[p];
 }
 
+/* One step for all pages: nobody can write them any more. */
 static void down(struct node *n, struct flusher *f)
 {
-	struct dsm_page *p = f->page[f->i];
-	u32 k = page_number(p);
 	struct dsm_actions acts;
-	bool diff;
 
 	step_begin(n, &acts);
-	diff = dsm_rel_downgraded(&n->e, p, is_pinned(n, k), &f->keep, &acts);
+	for (f->i = 0; f->i < f->n; f->i++) {
+		struct dsm_page *p = f->page[f->i];
+
+		f->diff[f->i] = dsm_rel_downgraded(&n->e, p, is_pinned(n, page_number(p)), &f->keep[f->i], &acts);
+		say("%c.flush page %u downgraded%s, now %s", 'A' + node_id(n), page_number(p),
+		    f->keep[f->i] ? " (pinned)" : "", page_state_name(p->state));
+	}
 	step_end(n, &acts);
-	say("%c.flush page %u downgraded%s, now %s", 'A' + node_id(n), k, f->keep ? " (pinned)" : "",
-	    page_state_name(p->state));
-	if (diff)
-		f->state = FS_DIFF;
-	else if (++f->i == f->n)
-		f->state = FS_SEND;
+	dsm_pack_init(&f->pack, NULL, DSM_NO_NODE);
+	f->told = 0;
+	f->i = 0;
+	f->state = FS_DIFF;
+}
+
+/* The record of one page, if the pack has room for it. */
+static bool put_record(struct node *n, struct flusher *f)
+{
+	struct dsm_page *p = f->page[f->i];
+	u8 twin[DSM_PAGE_BYTES];
+	int bytes = -ENOSPC;
+	u32 room;
+
+	if (f->pack.space && f->pack.home != p->home && f->told < f->i)
+		return false;
+	if (f->pack.home != p->home)
+		dsm_pack_init(&f->pack, p->space, p->home);
+	memcpy(twin, p->twin, DSM_PAGE_BYTES);
+	for (;;) {
+		room = dsm_pack_room(&f->pack);
+		if (room)
+			bytes = dsm_diff_make(p->frame, p->twin, DSM_PAGE_BYTES, p->idx, f->keep[f->i],
+					      dsm_pack_at(&f->pack), room);
+		if (bytes != -ENOSPC)
+			break;
+		if (dsm_pack_is_full(&f->pack))
+			return false;
+		dsm_pack_add(&f->pack, msg_alloc(n), node_id(n));
+	}
+	say("%c.flush page %u diff of %d bytes", 'A' + node_id(n), page_number(p), bytes);
+	check_diff(n, p, dsm_pack_at(&f->pack), bytes, f->keep[f->i], twin);
+	f->changed[f->i] = bytes > 0;
+	if (bytes > 0)
+		dsm_pack_put(&f->pack, bytes);
+	return true;
 }
 
 static void make_diff(struct node *n, struct flusher *f)
 {
-	struct dsm_page *p = f->page[f->i];
-	u8 twin[DSM_PAGE_BYTES];
-
-	memcpy(twin, p->twin, DSM_PAGE_BYTES);
-	f->bytes = dsm_diff_make(p->frame, p->twin, DSM_PAGE_BYTES, p->idx, f->keep, f->record, sizeof(f->record));
-	say("%c.flush page %u diff of %d bytes", 'A' + node_id(n), page_number(p), f->bytes);
-	check_diff(n, p, f->record, f->bytes, f->keep, twin);
-	f->state = FS_DIFFED;
-}
-
-static void put_record(struct node *n, struct flusher *f, u16 home)
-{
-	struct dsm_wire_pack head = {
-		.magic = cpu_to_le32(DSM_DIFF_MAGIC),
-		.hdr_len = cpu_to_le16(sizeof(head)),
-		.region = cpu_to_le32(n->space.id),
-		.writer = cpu_to_le32(node_id(n)),
-	};
-	struct dsm_msgbuf *m = f->pack[home];
-
-	if (!m) {
-		m = msg_alloc(n);
-		m->dst = home;
-		m->class = DSM_CLASS_REQ;
-		dsm_wire_begin(m, DSM_MSG_DIFF, n->space.id, 0);
-		dsm_wire_put(m, &head, sizeof(head));
-		f->pack[home] = m;
+	while (f->i < f->n && !f->diff[f->i])
+		f->i++;
+	if (f->i < f->n && put_record(n, f)) {
+		f->i++;
+		if (f->i < f->n && !dsm_pack_is_due(&f->pack, &n->e))
+			return;
 	}
-	dsm_wire_put(m, f->record, f->bytes);
+	f->state = FS_TELL;
 }
 
-static void diffed(struct node *n, struct flusher *f)
+static void tell(struct node *n, struct flusher *f)
 {
-	struct dsm_page *p = f->page[f->i];
+	struct dsm_msgbuf *empty = dsm_pack_close(&f->pack);
 	struct dsm_actions acts;
-	u16 home = p->home;
-	bool send;
 
+	say("%c.flush tells and sends", 'A' + node_id(n));
+	if (empty)
+		flying_free(empty, node_id(n));
 	step_begin(n, &acts);
-	send = dsm_rel_diffed(&n->e, p, f->bytes > 0, &acts);
+	for (; f->told < f->i; f->told++)
+		if (f->diff[f->told]) {
+			dsm_rel_diffed(&n->e, f->page[f->told], f->changed[f->told], &acts);
+			say("%c.flush page %u diffed, now %s", 'A' + node_id(n), page_number(f->page[f->told]),
+			    page_state_name(f->page[f->told]->state));
+		}
+	if (f->pack.first)
+		dsm_pipe_send(&n->e, &f->pack, &acts);
 	step_end(n, &acts);
-	say("%c.flush page %u diffed, now %s", 'A' + node_id(n), page_number(p), page_state_name(p->state));
-	if (f->bytes > 0 && send)
-		put_record(n, f, home);
-	f->state = ++f->i == f->n ? FS_SEND : FS_DOWN;
-}
-
-static void send_packs(struct node *n, struct flusher *f)
-{
-	u32 home;
-
-	say("%c.flush sends", 'A' + node_id(n));
-	for (home = 0; home < MAX_NODES; home++) {
-		struct dsm_msgbuf *m = f->pack[home];
-		__le32 bytes;
-
-		if (!m)
-			continue;
-		f->pack[home] = NULL;
-		bytes = cpu_to_le32(m->len - DSM_HDR_BYTES - sizeof(struct dsm_wire_pack));
-		memcpy(m->data + DSM_HDR_BYTES + offsetof(struct dsm_wire_pack, bytes), &bytes, sizeof(bytes));
-		post(n, m);
-	}
-	f->state = FS_IDLE;
+	f->state = f->i == f->n ? FS_IDLE : FS_DIFF;
 }
 
 static void walk(struct node *n, struct flusher *f)
@@ -172,10 +171,7 @@ void flusher_step(struct node *n, struct flusher *f)
 	case FS_DIFF:
 		make_diff(n, f);
 		break;
-	case FS_DIFFED:
-		diffed(n, f);
-		break;
 	default:
-		send_packs(n, f);
+		tell(n, f);
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "engine.h"
 #include "page.h"
+#include "pipe.h"
 
 #define MAX_NODES 3
 #define MAX_THREADS 6		/* in all */
@@ -118,6 +119,8 @@ extern const u32 litmus_count;
  * @batch:      pages a flusher takes at once
  * @flushers:   per node
  * @first_touch: home policy
+ * @pipe:       packs of diffs under way per home; 0: diff=orig
+ * @lone_records: every record makes a pack
  */
 struct setting {
 	u8 home[MAX_PAGES];
@@ -132,6 +135,8 @@ struct setting {
 	u8 batch;
 	u8 flushers;
 	bool first_touch;
+	u8 pipe;
+	bool lone_records;
 };
 
 /* ---- world ---- */
@@ -188,17 +193,18 @@ struct thread {
 	u32 stamp;
 };
 
-enum flusher_state { FS_IDLE, FS_LOCK, FS_WALK, FS_DOWN, FS_DIFF, FS_DIFFED, FS_SEND };
+enum flusher_state { FS_IDLE, FS_LOCK, FS_WALK, FS_DOWN, FS_DIFF, FS_TELL };
 
 struct flusher {
 	struct dsm_page *page[MAX_PAGES];
-	struct dsm_msgbuf *pack[MAX_NODES];
+	struct dsm_pack pack;
 	u8 n;
 	u8 i;
+	u8 told;
 	u8 state;
-	bool keep;
-	int bytes;
-	u8 record[96];
+	bool diff[MAX_PAGES];
+	bool keep[MAX_PAGES];
+	bool changed[MAX_PAGES];
 	u32 stamp;
 };
 

@@ -229,6 +229,9 @@ static void make_space(struct node *n, u32 nodes)
 		n->space.members[i] = i;
 	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
 	n->space.policy.block_pages = 1;
+	n->space.policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
+	n->space.policy.pipe_depth = s->pipe;
+	n->space.policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
 	for (n->space.id = 1; dsm_manager(&n->space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; n->space.id++)
 		;
 }

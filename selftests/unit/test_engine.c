@@ -471,13 +471,13 @@ static void reg_pack_with_more_records_than_one_ack_can_name_is_refused(void **s
 	assert_true(DSM_HDR_BYTES + room * sizeof(struct dsm_wire_ack) <= DSM_MSG_BYTES);
 	for (n = 0; n < ARRAY_SIZE(rec); n++)
 		rec[n].enc = DSM_DIFF_ZERO;
-	world_send_diff(B, A, WORLD_REGION, (u8 *)rec, room * sizeof(rec[0]));
+	world_send_diff(B, A, (u8 *)rec, room * sizeof(rec[0]));
 	assert_int_equal(world_deliver_at(0), 0);
 	assert_int_equal(world_page(A, 0)->ver, room);
 	assert_int_equal(w.fly[0].m->len, DSM_HDR_BYTES + room * sizeof(struct dsm_wire_ack));
 	world_drop_at(0);
 	for (n = room + 1; n <= ARRAY_SIZE(rec); n += 53) {
-		world_send_diff(B, A, WORLD_REGION, (u8 *)rec, n * sizeof(rec[0]));
+		world_send_diff(B, A, (u8 *)rec, n * sizeof(rec[0]));
 		assert_int_equal(world_deliver_at(0), -EPROTO);
 		assert_int_equal(world_page(A, 0)->ver, room);
 	}

@@ -324,20 +324,22 @@ static void acknowledgement_must_be_one_step_and_from_the_home(void **state)
 {
 	struct dsm_wire_ack ack = { .prev = cpu_to_le64(3), .ver = cpu_to_le64(5) };
 	struct dsm_msgbuf *m;
+	u32 xid;
 
 	enter(DSM_PAGE_WR);
 	w.held[DSM_MSG_DIFF_ACK] = true;
 	world_release_begin(B);
 	world_run();
-	m = world_forge(DSM_MSG_DIFF_ACK, WORLD_REGION, 0);
+	xid = le32_to_cpu(world_hdr(DSM_MSG_DIFF_ACK)->xid);
+	m = world_forge(DSM_MSG_DIFF_ACK, WORLD_REGION, xid);
 	dsm_wire_put(m, &ack, sizeof(ack));
 	assert_int_equal(world_inject(B, A, m), -EPROTO);
 	ack.ver = cpu_to_le64(4);
-	m = world_forge(DSM_MSG_DIFF_ACK, WORLD_REGION, 0);
+	m = world_forge(DSM_MSG_DIFF_ACK, WORLD_REGION, xid);
 	dsm_wire_put(m, &ack, sizeof(ack));
 	assert_int_equal(world_inject(B, C, m), -EPROTO);
 	ack.idx = cpu_to_le32(WORLD_PAGES);
-	m = world_forge(DSM_MSG_DIFF_ACK, WORLD_REGION, 0);
+	m = world_forge(DSM_MSG_DIFF_ACK, WORLD_REGION, xid);
 	dsm_wire_put(m, &ack, sizeof(ack));
 	assert_int_equal(world_inject(B, A, m), -EPROTO);
 	assert_true(world_page(B, 0)->flags & DSM_PF_UNACKED);
@@ -349,12 +351,12 @@ static void diff_at_a_node_that_is_not_the_home_is_refused(void **state)
 	struct dsm_wire_record both[] = { { .idx = cpu_to_le32(1), .enc = DSM_DIFF_ZERO }, rec };
 
 	world_load(B, 0, 0);
-	world_send_diff(C, B, WORLD_REGION, (u8 *)&rec, sizeof(rec));
+	world_send_diff(C, B, (u8 *)&rec, sizeof(rec));
 	assert_int_equal(world_deliver_at(0), -EPROTO);
 	assert_int_equal(world_page(B, 0)->state, DSM_PAGE_RD);
 	/* One bad record refuses the whole pack. */
 	world_store(B, 1, 0, 5);
-	world_send_diff(C, B, WORLD_REGION, (u8 *)both, sizeof(both));
+	world_send_diff(C, B, (u8 *)both, sizeof(both));
 	assert_int_equal(world_deliver_at(0), -EPROTO);
 	assert_int_equal(world_load(B, 1, 0), 5);
 }

@@ -16,6 +16,7 @@
 #include "interval.h"
 #include "lock.h"
 #include "page.h"
+#include "pipe.h"
 #include "release.h"
 
 #define WORLD_NODES 3
@@ -264,21 +265,19 @@ static inline void world_put_times(struct dsm_msgbuf *m, u16 nodes, u16 count)
 
 /* ---- flusher ---- */
 
-static inline void world_send_diff(u16 node, u16 home, u32 region, const u8 *record, u32 bytes)
+/* A pack of its own for one record. */
+static inline void world_send_diff(u16 node, u16 home, const u8 *record, u32 bytes)
 {
-	struct dsm_wire_pack head = {
-		.magic = cpu_to_le32(DSM_DIFF_MAGIC),
-		.hdr_len = cpu_to_le16(sizeof(head)),
-		.region = cpu_to_le32(region),
-		.writer = cpu_to_le32(node),
-		.bytes = cpu_to_le32(bytes),
-	};
-	struct dsm_msgbuf *m = world_forge(DSM_MSG_DIFF, region, 0);
+	struct dsm_pack k;
 
-	m->dst = home;
-	dsm_wire_put(m, &head, sizeof(head));
-	dsm_wire_put(m, record, bytes);
-	world_post(node, m);
+	dsm_pack_init(&k, &w.node[node].space, home);
+	dsm_pack_add(&k, world_msg_new(), node);
+	assert_true(dsm_pack_room(&k) >= bytes);
+	memcpy(dsm_pack_at(&k), record, bytes);
+	dsm_pack_put(&k, bytes);
+	assert_null(dsm_pack_close(&k));
+	dsm_pipe_send(world_engine(node), &k, world_begin(node));
+	world_end(node);
 }
 
 /* Second half of writing a page back. */
@@ -286,7 +285,6 @@ static inline bool world_diff(u16 node, struct dsm_page *p, bool keep)
 {
 	u8 record[DSM_DIFF_RECORD_MAX(DSM_PAGE_BYTES)];
 	u16 home = p->home;
-	u32 region = p->space->id;
 	int bytes = dsm_diff_make(p->frame, p->twin, DSM_PAGE_BYTES, p->idx, keep, record, sizeof(record));
 	bool send;
 
@@ -294,7 +292,7 @@ static inline bool world_diff(u16 node, struct dsm_page *p, bool keep)
 	send = dsm_rel_diffed(world_engine(node), p, bytes > 0, world_begin(node));
 	world_end(node);
 	if (bytes > 0 && send)
-		world_send_diff(node, home, region, record, bytes);
+		world_send_diff(node, home, record, bytes);
 	return bytes > 0 && send;
 }
 
@@ -581,7 +579,9 @@ static inline void world_start_with(u32 nodes, u8 home)
 		for (k = 0; k < nodes; k++)
 			dsm_engine_peer_up(&n->e, k);
 		n->space = (struct dsm_space){ .id = WORLD_REGION, .pages = WORLD_PAGES, .n_members = nodes,
-					       .shell = n, .policy = { .home = home, .block_pages = 1 } };
+					       .shell = n, .policy = { .home = home, .block_pages = 1,
+								       .pipe_bytes = DSM_MSG_BYTES,
+								       .pipe_depth = DSM_PIPE_DEPTH_MAX } };
 		for (k = 0; k < nodes; k++)
 			n->space.members[k] = k;
 		dsm_space_add(&n->e, &n->space);
@@ -604,6 +604,8 @@ static inline void world_stop(void)
 	for (i = 0; i < w.nodes; i++) {
 		struct world_node *n = &w.node[i];
 
+		for (k = 0; k < w.nodes; k++)
+			dsm_pipe_peer_lost(&n->e, k, world_begin(i));
 		dsm_engine_forget(&n->e, 0);
 		for (k = 0; k < WORLD_PAGES; k++) {
 			if (!n->page[k])
