@@ -9,7 +9,7 @@
 #include "policy.h"
 
 /* What the presets are (protocol.md 1.2, decisions.md); a setting after a preset changes it. */
-#define DSM_PIPE_BYTES DSM_MSG_BYTES
+#define DSM_PIPE_BYTES 32768u
 #define DSM_PIPE_DEPTH 4
 
 static const struct preset {

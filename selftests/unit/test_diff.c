@@ -536,6 +536,44 @@ static void noise_is_refused_or_stays_in_bounds(void **state)
 }
 
 /* protocol.md 3.3, byte by byte. */
+static void coarse_grain_takes_whole_words_and_no_others(void **state)
+{
+	static const u32 sizes[] = { 4, 12, 64, 100, 4096 };
+	u8 page[4096], twin[4096], out[4096], rec[DSM_DIFF_RECORD_MAX(4096)];
+	struct unit_random r = unit_random_init(5);
+	u32 n, i, k, idx, grain;
+	int len;
+
+	for (n = 0; n < 3000; n++) {
+		u32 bytes = sizes[n % ARRAY_SIZE(sizes)], log2 = 2 + n / 7 % 2;
+		bool refresh = n & 1;
+
+		grain = 1u << log2;
+		for (i = 0; i < bytes; i++)
+			page[i] = twin[i] = out[i] = unit_random_next(&r);
+		for (k = unit_random_below(&r, 9); k; k--)
+			page[unit_random_below(&r, bytes)] ^= 1 + unit_random_below(&r, 255);
+		/* What only the receiver has. */
+		for (i = 0; i < bytes; i++)
+			out[i] = ~page[i];
+		len = dsm_diff_make_grain(page, twin, bytes, 3, log2, false, rec, sizeof(rec));
+		assert_true(len >= 0);
+		if (len) {
+			assert_int_equal(dsm_diff_check(rec, len, bytes, &idx), len);
+			dsm_diff_apply(rec, out, bytes);
+		}
+		for (i = 0; i < bytes; i++) {
+			u32 from = i & -grain, end = min(from + grain, bytes);
+
+			assert_int_equal(out[i] == page[i], !!memcmp(page + from, twin + from, end - from));
+		}
+		if (refresh && len) {
+			assert_int_equal(dsm_diff_make_grain(page, twin, bytes, 3, log2, true, rec, sizeof(rec)), len);
+			assert_memory_equal(page, twin, bytes);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +586,7 @@ int main(void)
 		cmocka_unit_test(refresh_leaves_nothing_to_send),
 		cmocka_unit_test(alignment_of_buffers_does_not_matter),
 		cmocka_unit_test(page_sizes_out_of_range_are_refused),
+		cmocka_unit_test(coarse_grain_takes_whole_words_and_no_others),
 		cmocka_unit_test(malformed_records_are_refused),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(damaged_records_are_refused_or_stay_in_bounds),

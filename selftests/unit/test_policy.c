@@ -17,12 +17,12 @@ struct good {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 #define HLRC(...) { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .diffpath = DSM_DIFFPATH_AUTO, \
-		    .around = 1, .pipe_depth = 4, .pipe_bytes = 8192, __VA_ARGS__ }
+		    .around = 1, .pipe_depth = 4, .pipe_bytes = 32768, __VA_ARGS__ }
 #define BACK(home, diff, rest) "consistency=hlrc,home=" home ",diff=" diff "," rest
 #define REST "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=on"
 #define BLOCK(n) HLRC(.block_pages = n)
-#define DEFAULTS BACK("block", "pipe:8192:4", REST)
-#define PIPE "pipe:8192:4"
+#define DEFAULTS BACK("block", "pipe:32768:4", REST)
+#define PIPE "pipe:32768:4"
 static const struct good goods[] = {
 	{ "", BLOCK(0), DEFAULTS },
 	{ "hlrc", BLOCK(0), DEFAULTS },
@@ -46,11 +46,11 @@ static const struct good goods[] = {
 	  BACK("block", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
 	{ "hlrc-orig", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
 	  BACK("block", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
-	{ "hlrc-pipe", { .fetch = DSM_FETCH_NOCOPY, .diffpath = DSM_DIFFPATH_MSG, .pipe_bytes = 8192,
+	{ "hlrc-pipe", { .fetch = DSM_FETCH_NOCOPY, .diffpath = DSM_DIFFPATH_MSG, .pipe_bytes = 32768,
 			 .pipe_depth = 2 },
-	  BACK("block", "pipe:8192:2", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	  BACK("block", "pipe:32768:2", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
 	{ "hlrc-rdma", { .fetch = DSM_FETCH_READ, .diffpath = DSM_DIFFPATH_WRITE, .sync = DSM_SYNC_RDMA,
-			 .pipe_bytes = 8192, .pipe_depth = 4 },
+			 .pipe_bytes = 32768, .pipe_depth = 4 },
 	  BACK("block", PIPE, "fetch=read,diffpath=write,grain=1,sync=rdma,algo=queue,around=off") },
 	{ "data=msg", HLRC(.diffpath = DSM_DIFFPATH_MSG),
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=on") },
