@@ -84,6 +84,7 @@ int test_fetch(struct bench *b);
 int test_sequential(struct bench *b);
 int test_lock(struct bench *b);
 int test_barrier(struct bench *b);
+int test_manager(struct bench *b);
 int test_release(struct bench *b);
 int test_diff(struct bench *b);
 int test_runs(struct bench *b);

@@ -9,13 +9,18 @@ import time
 
 from vm.channel import GuestError
 
+from .plan import ANYWHERE, ELSEWHERE
+
 PERFTEST = ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "ib_send_bw",
             "ib_write_bw", "ib_read_bw")
 REGION_BYTES = "64M"
-PROGRAM_SECONDS = 240
+PROGRAM_SECONDS = 120
 TEST_PORT = 18700
 # "around=off" keeps prefetching out of the times of single pages.
 PLAIN_FETCH = "around=off"
+
+
+REGION_TRIES = 8
 
 
 class Refused(Exception):
@@ -29,7 +34,7 @@ class Guests:
         self.cluster, self.kernel, self.results = cluster, kernel, results
         self.say, self.quick = say, quick
         self.count = cluster.count
-        self.regions = {}
+        self.regions, self.created = {}, 0
         self.port = TEST_PORT
 
     # Floors
@@ -78,8 +83,9 @@ class Guests:
     def verbs(self):
         """Our own floor program on all nodes."""
         trials = "100" if self.quick else "300"
+        poll = ["poll"] if self.count * self.cluster.cpus <= (os.cpu_count() or 1) else []
         jobs = [node.start(["/work/verbs", str(node.index), str(self.count),
-                            self.cluster.nodes[0].address, trials])
+                            self.cluster.nodes[0].address, trials, *poll])
                 for node in self.cluster.nodes]
         self._take("floors", "", jobs)
 
@@ -98,45 +104,80 @@ class Guests:
                 {"name": "metadata_page", "rank": 0, "unit": "bytes", "n": 1,
                  "median": float(r.out)}])
 
-    def region(self, setting):
-        """Name of a region with that setting, made when first asked for; Refused with a reason."""
-        if setting not in self.regions:
-            name = f"bench{len(self.regions)}"
-            r = self.cluster.nodes[0].run(["dsmctl", "region", "create", name, REGION_BYTES,
-                                           *([setting] if setting else [])])
-            if r.status:
-                self.regions[setting] = Refused((r.err or r.out).strip().splitlines()[-1])
-            else:
-                for node in self.cluster.nodes:
-                    node.wait_for(["test", "-e", f"/dev/dsm-{name}"], 10)
-                self.regions[setting] = name
-        if isinstance(self.regions[setting], Refused):
-            raise self.regions[setting]
-        return self.regions[setting]
+    def _create(self, setting):
+        self.created += 1
+        name = f"bench{self.created}"
+        r = self.cluster.nodes[0].run(["dsmctl", "region", "create", name, REGION_BYTES,
+                                       *([setting] if setting else [])])
+        if r.status:
+            raise Refused((r.err or r.out).strip().splitlines()[-1])
+        for node in self.cluster.nodes:
+            node.wait_for(["test", "-e", f"/dev/dsm-{name}"], 10)
+        return name
 
-    def region_without_around(self, setting):
+    def _create_managed(self, setting, manager):
+        """A region whose synchronisation manager is here or elsewhere: tried until it is so."""
+        for _ in range(REGION_TRIES):
+            name = self._create(setting)
+            if manager == ANYWHERE:
+                return name
+            lines = self._wait(self._start(["dsm-bench", "-r", name, "manager"]))
+            elsewhere = [line["median"] for line in lines if line["name"] == "manager_elsewhere"]
+            if elsewhere and bool(elsewhere[0]) == (manager == ELSEWHERE):
+                return name
+            self.cluster.nodes[0].check(["dsmctl", "region", "destroy", name])
+        raise Refused(f"no region out of {REGION_TRIES} had its manager {manager}")
+
+    def region(self, setting, manager=ANYWHERE):
+        """Name of a region with that setting, made when first asked for; Refused with a reason."""
+        key = (setting, manager)
+        if key not in self.regions:
+            try:
+                self.regions[key] = self._create_managed(setting, manager)
+            except Refused as e:
+                self.regions[key] = e
+        if isinstance(self.regions[key], Refused):
+            raise self.regions[key]
+        return self.regions[key]
+
+    def region_without_around(self, setting, manager):
         """Like region(), with fault-around off where the module has it."""
         try:
-            return self.region(",".join(filter(None, [setting, PLAIN_FETCH])))
+            return self.region(",".join(filter(None, [setting, PLAIN_FETCH])), manager)
         except Refused:
-            return self.region(setting)
+            return self.region(setting, manager)
 
-    def dsm(self, group, tests, setting="", around=True):
+    def _start(self, argv):
+        return [node.start(argv, env={"DSM_RANK": node.index, "DSM_RANKS": self.count})
+                for node in self.cluster.nodes]
+
+    def dsm(self, case, setting):
         """dsm-bench on every node, on a region with that setting."""
         try:
-            name = self.region(setting) if around else self.region_without_around(setting)
+            make = self.region if case.around else self.region_without_around
+            name = make(setting, case.manager)
         except Refused as e:
-            self.results.refuse(self.kernel, self.count, group, setting, str(e))
+            self.results.refuse(self.kernel, self.count, case.group, setting, str(e))
             return
-        argv = ["dsm-bench", *(["-q"] if self.quick else []), "-r", name, *tests]
-        jobs = [node.start(argv, env={"DSM_RANK": node.index, "DSM_RANKS": self.count})
-                for node in self.cluster.nodes]
-        self._take(group, setting, jobs)
+        argv = ["dsm-bench", *(["-q"] if self.quick else []), "-r", name, *case.tests]
+        self._take(case.group, setting, self._start(argv))
 
     def _take(self, group, setting, jobs):
         """Wait for the jobs of one measurement and keep what they printed."""
+        faults = []
+        lines = self._wait(jobs, faults)
+        if faults:
+            self.results.fail(self.kernel, self.count, group, setting, "; ".join(faults))
+            self.say(f"  did not end well: {faults[0]}")
+        # What was printed before the fault was measured all the same.
+        self.results.add(self.kernel, self.count, group, setting, lines)
+
+    @staticmethod
+    def _wait(jobs, faults=None):
+        """The lines that the jobs print; what went wrong is added to `faults`."""
+        faults = [] if faults is None else faults
         end = time.monotonic() + PROGRAM_SECONDS
-        lines, faults = [], []
+        lines = []
         for index, job in enumerate(jobs):
             try:
                 r = job.wait(max(1, end - time.monotonic()))
@@ -148,11 +189,7 @@ class Guests:
             if r.status:
                 faults.append(f"rank {index}: status {r.status}: {r.err.strip()[-300:]}")
             lines += [json.loads(line) for line in r.out.splitlines() if line.startswith("{")]
-        if faults:
-            self.results.fail(self.kernel, self.count, group, setting, "; ".join(faults))
-            self.say(f"  did not end well: {faults[0]}")
-        # What was printed before the fault was measured all the same.
-        self.results.add(self.kernel, self.count, group, setting, lines)
+        return lines
 
 
 def _perftest_line(text):

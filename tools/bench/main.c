@@ -25,6 +25,8 @@ static const struct test {
 	  false },
 	{ "lock", "locks: token here, free elsewhere, handed over", test_lock, false },
 	{ "barrier", "barrier of all ranks, nothing written", test_barrier, false },
+	{ "manager", "whether the region's synchronisation manager is not at rank 1's node",
+	  test_manager, false },
 	{ "release", "release of 1, 128 and 256 pages by rank 1", test_release, false },
 	{ "diff", "release of one page by bytes changed", test_diff, false },
 	{ "runs", "release of 16 pages by runs of 8 bytes in each", test_runs, false },

@@ -6,10 +6,16 @@ DEPTHS = (1, 2, 4, 8)
 BUFFERS = (4096, 8192, 16384, 32768, 65536)
 
 
+# Where the node is that hears of every bare release of a region.
+ANYWHERE, AT_WRITER, ELSEWHERE = "anywhere", "at the writer", "elsewhere"
+
+
 class Case:
     """A word for --only, a group for the table, numbers of nodes, settings, dsm-bench tests."""
 
-    def __init__(self, word, group, tests, settings, nodes=(2,), full_settings=(), around=True):
+    def __init__(self, word, group, tests, settings, nodes=(2,), full_settings=(), around=True,
+                 manager=ANYWHERE):
+        self.manager = manager
         self.word, self.group, self.tests, self.nodes = word, group, tests, nodes
         self.settings, self.full_settings, self.around = settings, full_settings, around
 
@@ -33,13 +39,17 @@ CASES = (
     Case("barrier", "barriers", ["barrier"], ["", "sync=rdma", "sync=rdma,algo=array"],
          nodes=(2, 4, 8)),
     Case("release", "releases", ["release"],
-         ["", "diff=orig", "diffpath=msg", "diffpath=write"]),
-    Case("diff", "diffs by size", ["diff"], ["diffpath=msg", "diffpath=write"]),
-    Case("runs", "diffs by number of runs", ["runs"], ["diffpath=msg", "diffpath=write"]),
+         ["", "diff=orig", "diffpath=msg", "diffpath=write"], manager=AT_WRITER),
+    Case("release", "releases, with the word to a sync manager elsewhere", ["release"],
+         [""], manager=ELSEWHERE),
+    Case("diff", "diffs by size", ["diff"], ["diffpath=msg", "diffpath=write"],
+         manager=AT_WRITER),
+    Case("runs", "diffs by number of runs", ["runs"], ["diffpath=msg", "diffpath=write"],
+         manager=AT_WRITER),
     Case("pipe", "ORIG and PIPE", ["release"],
          ["diff=orig", *(s + ",diffpath=msg" for s in PIPE)],
          full_settings=["diff=orig,diffpath=write", *(s + ",diffpath=msg" for s in PIPE_REST),
-                        *(s + ",diffpath=write" for s in PIPE)]),
+                        *(s + ",diffpath=write" for s in PIPE)], manager=AT_WRITER),
 )
 
 WORDS = ["floors", *(c.word for c in CASES)]

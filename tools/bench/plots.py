@@ -152,9 +152,14 @@ def _curves(plotter, results, kernel):
                   barriers)
 
 
+def drawable():
+    """True if gnuplot is on this machine."""
+    return bool(shutil.which("gnuplot"))
+
+
 def draw(results, goals, kernels, directory):
     """All plots of a run; the paths written."""
-    if not shutil.which("gnuplot"):
+    if not drawable():
         return []
     plotter = Plotter(directory)
     fetch = []

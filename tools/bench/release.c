@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../uapi/dsm.h"
 #include "bench.h"
 
 #define PAGES_MOST 256u
@@ -58,6 +59,31 @@ static void prepare(const struct bench *b)
 		for (i = 0; i < PAGES_MOST; i++)
 			(void)*(volatile char *)(b->base + i * BENCH_PAGE_BYTES);
 	bench_barrier(b);
+}
+
+/*
+ * A bare release tells the region's synchronisation manager, which a hash of the region chooses;
+ * more than the diff and its acknowledgement say that it is not rank 1's node.
+ */
+int test_manager(struct bench *b)
+{
+	uint64_t v[2][DSM_STAT_COUNT], moved;
+	int i, least = -1;
+
+	prepare(b);
+	for (i = 0; b->rank == 1 && i < 5; i++) {
+		dirty(b, 1, 1, 8);
+		bench_stats(b, v[0], DSM_STAT_COUNT);
+		bench_check(dsm_release(b->d), "release");
+		bench_stats(b, v[1], DSM_STAT_COUNT);
+		moved = v[1][DSM_STAT_MSGS_SENT] - v[0][DSM_STAT_MSGS_SENT];
+		if (least < 0 || (int)moved < least)
+			least = (int)moved;
+	}
+	if (b->rank == 1)
+		bench_print_value("manager_elsewhere", "count", least > 1, 1);
+	bench_barrier(b);
+	return 0;
 }
 
 int test_release(struct bench *b)

@@ -71,10 +71,10 @@ class Results:
         self.failed.append({"kernel": kernel, "nodes": nodes, "group": group,
                             "setting": setting, "why": why})
 
-    def find(self, kernel, name, setting=None, nodes=None):
-        """The row of a name (and setting, and number of nodes), or None."""
+    def find(self, kernel, name, setting=None, nodes=None, group=None):
+        """The row of a name (and setting, number of nodes, group), or None: the first of them."""
         for row in self.rows.values():
-            if (row.kernel == kernel and row.name == name and
+            if (row.kernel == kernel and row.name == name and group in (None, row.group) and
                     (setting is None or row.setting == setting) and
                     (nodes is None or row.nodes == nodes)):
                 return row

@@ -3,13 +3,15 @@
 /*
  * Floors that perftest does not measure, by plain verbs between programs: a chained READ of 8 B
  * and 4 KiB, an exchange from all to one and back over N nodes, posting, registering, and a TCP
- * round trip. Knows nothing of dsm. Rank 0 serves: verbs RANK RANKS ADDRESS [TRIALS].
+ * round trip. Knows nothing of dsm. Rank 0 serves: verbs RANK RANKS ADDRESS TRIALS [poll].
+ * "poll" is for guests that have a processor each: spinning ones starve each other.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <netinet/tcp.h>
 #include <rdma/rdma_cma.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +30,7 @@
 #define CHUNK_BYTES (2u << 20)
 #define DEPTH 64
 #define CONNECT_TRIES 200
+#define PHASE_NS 5e9	/* an exchange of spinning guests may starve on few processors */
 
 /* What each side tells the other when it connects. */
 struct hello {
@@ -48,7 +51,7 @@ static struct ibv_pd *pd;
 static struct ibv_mr *mr;
 static char *memory;
 static int rank, ranks;
-static long trials = 200;
+static long trials;
 static bool events, leaving;
 static double *values;
 
@@ -97,8 +100,11 @@ static void complete(struct ibv_wc *wc)
 			break;
 		if (n < 0)
 			fail("poll");
-		if (!events)
+		if (!events) {
+			/* The driver's own threads may need this processor. */
+			sched_yield();
 			continue;
+		}
 		if (ibv_req_notify_cq(cq, 0))
 			fail("notify");
 		n = ibv_poll_cq(cq, 1, wc);
@@ -115,11 +121,16 @@ static void complete(struct ibv_wc *wc)
 	}
 }
 
-/* Completions until @sends sends and @receives receives have been seen. */
+/*
+ * Completions until @sends sends and @receives receives have been seen. A receive may come early:
+ * who was answered first begins the next round while others are still being answered.
+ */
 static void await(int sends, int receives)
 {
+	static int early;
 	struct ibv_wc wc;
 
+	receives -= early;
 	while (sends > 0 || receives > 0) {
 		complete(&wc);
 		if (wc.opcode & IBV_WC_RECV)
@@ -127,6 +138,7 @@ static void await(int sends, int receives)
 		else
 			sends--;
 	}
+	early = -receives;
 }
 
 static void post_receive(struct link *l)
@@ -170,7 +182,7 @@ static void make_objects(struct rdma_cm_id *id)
 	if (!pd || !cq || memory == MAP_FAILED)
 		fail("protection domain or completion queue");
 	mr = ibv_reg_mr(pd, memory, CHUNK_BYTES, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-			IBV_ACCESS_REMOTE_WRITE);
+			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_MW_BIND);
 	if (!mr)
 		fail("register");
 }
@@ -207,7 +219,7 @@ static struct rdma_conn_param parameters(struct hello *h)
 		.private_data_len = sizeof(*h),
 		.responder_resources = 4,
 		.initiator_depth = 4,
-		.retry_count = 6,
+		.retry_count = 7,
 		.rnr_retry_count = 7,
 	};
 }
@@ -256,6 +268,7 @@ static void join_server(const char *address)
 	struct rdma_addrinfo *info = resolve(address, 0);
 	struct rdma_conn_param p;
 	struct rdma_cm_id *id;
+	struct ibv_wc flushed;
 	struct hello h;
 	int i;
 
@@ -269,6 +282,8 @@ static void join_server(const char *address)
 		if (!rdma_connect(id, &p))
 			break;
 		rdma_destroy_ep(id);
+		while (ibv_poll_cq(cq, 1, &flushed) > 0)
+			;
 		nanosleep(&pause, NULL);
 	}
 	if (i == CONNECT_TRIES)
@@ -279,41 +294,50 @@ static void join_server(const char *address)
 
 /* Measurements */
 
-/* Everyone sends to rank 0, which answers all once it has heard of all. */
-static void exchange_once(bool last)
+/*
+ * Everyone sends to rank 0, which answers all once it has heard of all.
+ * Rank 0 says @stop; everyone returns what it said.
+ */
+static bool exchange_once(bool last, bool stop)
 {
 	int i;
 
 	if (rank) {
 		post_send(&links[0]);
 		await(1, 1);
+		stop = memory[CHUNK_BYTES - MESSAGE_BYTES];
 		post_receive(&links[0]);
-		return;
+		return stop;
 	}
 	await(0, ranks - 1);
 	leaving = last;
+	memory[0] = stop;
 	for (i = 1; i < ranks; i++) {
 		post_receive(&links[i]);
 		post_send(&links[i]);
 	}
 	await(ranks - 1, 0);
+	return stop;
 }
 
 static void exchange(bool by_events)
 {
+	double end = now_ns() + PHASE_NS;
 	char name[48];
 	long i;
 
 	events = by_events;
 	for (i = -10; i < trials; i++) {
 		double begin = now_ns();
+		bool stop = exchange_once(false, i >= 10 && begin > end);
 
-		exchange_once(false);
 		if (i >= 0)
 			values[i] = (now_ns() - begin) / 1e3;
+		if (stop)
+			break;
 	}
 	snprintf(name, sizeof(name), "exchange_%d_%s", ranks, events ? "events" : "polling");
-	report(name, "us", trials);
+	report(name, "us", i);
 }
 
 static void post_reads(const struct link *l)
@@ -361,7 +385,7 @@ static void chained_reads(bool by_events)
 	if (rank == 1)
 		report(events ? "chained_read_events" : "chained_read_polling", "us", trials);
 	events = true;
-	exchange_once(false);
+	exchange_once(false, false);
 }
 
 static void posting(void)
@@ -388,7 +412,7 @@ static void posting(void)
 	}
 	if (rank == 1)
 		report("post_write_64", "ns", trials);
-	exchange_once(false);
+	exchange_once(false, false);
 }
 
 static void registering(void)
@@ -411,7 +435,52 @@ static void registering(void)
 	if (rank == 1)
 		report("user_register_2MiB", "us", n);
 	munmap(p, CHUNK_BYTES);
-	exchange_once(false);
+	exchange_once(false, false);
+}
+
+/*
+ * What a program can reach of REG_MR + LOCAL_INV: a memory window bound and invalidated on the
+ * send queue, in one chain. Devices without windows of type 2 have no such line.
+ */
+static void windows(void)
+{
+	struct ibv_mw *mw = rank == 1 ? ibv_alloc_mw(pd, IBV_MW_TYPE_2) : NULL;
+	struct ibv_wc wc;
+	long i;
+
+	for (i = 0; mw && i < trials; i++) {
+		uint32_t key = ibv_inc_rkey(mw->rkey);
+		struct ibv_send_wr wr[2] = {
+			{
+				.next = &wr[1],
+				.opcode = IBV_WR_BIND_MW,
+				.bind_mw = {
+					.mw = mw,
+					.rkey = key,
+					.bind_info = {
+						.mr = mr,
+						.addr = (uintptr_t)memory,
+						.length = PAGE_BYTES,
+						.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+					},
+				},
+			}, {
+				.opcode = IBV_WR_LOCAL_INV,
+				.send_flags = IBV_SEND_SIGNALED,
+				.invalidate_rkey = key,
+			},
+		}, *bad;
+		double begin = now_ns();
+
+		if (ibv_post_send(links[0].id->qp, wr, &bad))
+			break;
+		complete(&wc);
+		values[i] = (now_ns() - begin) / 1e3;
+		mw->rkey = key;
+	}
+	if (mw)
+		report("window_bind_invalidate", "us", i);
+	exchange_once(false, false);
 }
 
 static void transfer(int fd, bool out)
@@ -439,12 +508,12 @@ static int tcp_socket(const char *address)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		if (bind(fd, (struct sockaddr *)&at, sizeof(at)) || listen(fd, 1))
 			fail("TCP listen");
-		exchange_once(false);
+		exchange_once(false, false);
 		peer = accept(fd, NULL, NULL);
 		close(fd);
 		fd = peer;
 	} else {
-		exchange_once(false);
+		exchange_once(false, false);
 		if (connect(fd, (struct sockaddr *)&at, sizeof(at)))
 			fail("TCP connect");
 	}
@@ -458,8 +527,8 @@ static void tcp(const char *address)
 	int fd;
 
 	if (rank > 1) {
-		exchange_once(false);
-		exchange_once(false);
+		exchange_once(false, false);
+		exchange_once(false, false);
 		return;
 	}
 	fd = tcp_socket(address);
@@ -473,19 +542,18 @@ static void tcp(const char *address)
 	close(fd);
 	if (rank)
 		report("tcp_round_trip_64", "us", trials);
-	exchange_once(false);
+	exchange_once(false, false);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc < 4) {
-		fprintf(stderr, "usage: verbs RANK RANKS ADDRESS-OF-RANK-0 [TRIALS]\n");
+	if (argc < 5) {
+		fprintf(stderr, "usage: verbs RANK RANKS ADDRESS-OF-RANK-0 TRIALS [poll]\n");
 		return EXIT_FAILURE;
 	}
 	rank = atoi(argv[1]);
 	ranks = atoi(argv[2]);
-	if (argc > 4)
-		trials = atol(argv[4]);
+	trials = atol(argv[4]);
 	if (ranks < 2 || ranks > NODES_MOST || rank < 0 || rank >= ranks || trials < 10)
 		return EXIT_FAILURE;
 	values = calloc((size_t)trials, sizeof(*values));
@@ -495,15 +563,17 @@ int main(int argc, char **argv)
 		join_server(argv[3]);
 	else
 		serve(argv[3]);
-	exchange(false);
+	if (argc > 5)
+		exchange(false);
 	exchange(true);
 	if (ranks == 2) {
 		chained_reads(false);
 		chained_reads(true);
 		posting();
 		registering();
+		windows();
 		tcp(argv[3]);
 	}
-	exchange_once(true);
+	exchange_once(true, false);
 	return EXIT_SUCCESS;
 }
