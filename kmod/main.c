@@ -42,6 +42,55 @@ __MODULE_PARM_TYPE(peer_timeout_ms, "uint");
 MODULE_PARM_DESC(peer_timeout_ms,
 		 "silence in ms after which a peer is lost, 500 to 600000, read when joining (default: 3000)");
 
+unsigned int dsm_param_poll = DSM_NET_POLL_DIRECT;
+
+static const char * const poll_names[] = {
+	[DSM_NET_POLL_DIRECT] = "direct",
+	[DSM_NET_POLL_WORKQUEUE] = "workqueue",
+	[DSM_NET_POLL_SOFTIRQ] = "softirq",
+};
+
+static int set_poll(const char *val, const struct kernel_param *kp)
+{
+	int poll = sysfs_match_string(poll_names, val);
+
+	if (poll < 0)
+		return poll;
+	WRITE_ONCE(dsm_param_poll, poll);
+	return 0;
+}
+
+/**
+ * dsm_param_poll_show() - the poll parameter in words
+ * @buf: a page
+ *
+ * Context: process.
+ * Return: bytes written.
+ */
+int dsm_param_poll_show(char *buf)
+{
+	return sysfs_emit(buf, "%s\n", poll_names[READ_ONCE(dsm_param_poll)]);
+}
+
+static int get_poll(char *buf, const struct kernel_param *kp)
+{
+	return dsm_param_poll_show(buf);
+}
+
+static const struct kernel_param_ops poll_ops = {
+	.set = set_poll,
+	.get = get_poll,
+};
+module_param_cb(poll, &poll_ops, NULL, 0644);
+__MODULE_PARM_TYPE(poll, "charp");
+MODULE_PARM_DESC(poll,
+		 "who handles completions: direct (a spinning thread if there is one), workqueue, softirq (sends only); read when joining (default: direct)");
+
+unsigned int dsm_param_poll_us = 50;
+module_param_named(poll_us, dsm_param_poll_us, uint, 0644);
+MODULE_PARM_DESC(poll_us,
+		 "us that a thread spins for another machine's answer before it sleeps, 0: none (default: 50)");
+
 unsigned int dsm_param_locks_per_user = 1u << 20;
 module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
 MODULE_PARM_DESC(locks_per_user,

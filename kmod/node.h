@@ -133,6 +133,10 @@ void dsm_ctl_exit(void);
 /* Module parameters (main.c). */
 extern bool dsm_param_insecure;
 extern unsigned int dsm_param_peer_timeout_ms;
+extern unsigned int dsm_param_poll_us;
+extern unsigned int dsm_param_poll;	/* enum dsm_net_poll, read when joining */
+/* Its name, newline included. */
+int dsm_param_poll_show(char *buf);
 extern unsigned int dsm_param_locks_per_user;
 extern unsigned int dsm_param_lock_cap;
 extern unsigned long dsm_param_default_bytes;

@@ -137,6 +137,14 @@ void dsm_quota_uncharge(kuid_t uid);
 /* ---- observe.c ---- */
 void dsm_observe_message(u16 from, const u8 *msg, u32 len);
 
+/* ---- spin.c ---- */
+enum dsm_spin_kind {
+	DSM_SPIN_PAGE, DSM_SPIN_RELEASE, DSM_SPIN_ANSWER, DSM_SPIN_LOCK, DSM_SPIN_BARRIER,
+	DSM_SPIN_FLAG, DSM_SPIN_KINDS,
+};
+void dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg);
+void dsm_spin_wait(enum dsm_spin_kind kind, struct dsm_wait *wait);
+
 /* ---- xfer.c ---- */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);
 int dsm_shell_signal(void *ctx, u16 node, u32 imm);

@@ -71,6 +71,11 @@ static bool page_settled(struct dsm_page *p)
 	return !busy;
 }
 
+static bool page_settled_arg(void *arg)
+{
+	return page_settled(arg);
+}
+
 static int wait_page(void *ctx, u32 idx, bool killable)
 {
 	struct dsm_region *r = ctx;
@@ -81,6 +86,7 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 
 	if (!p)
 		return 0;
+	dsm_spin(DSM_SPIN_PAGE, READ_ONCE(p->home), page_settled_arg, p);
 	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
 	if (killable)
 		ret = wait_event_killable(*wq, page_settled(p));
@@ -126,6 +132,9 @@ int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len)
 
 /* ---- releases and acquires ---- */
 
+/* Beyond this many pages the answers come too late, and need the processor to be made. */
+#define SPIN_PAGES 16
+
 /* All that this node wrote so far is applied at its homes on return. */
 static int release_wait(void)
 {
@@ -135,15 +144,19 @@ static int release_wait(void)
 	struct dsm_wait wait;
 	int status = 0;
 	bool done;
+	u32 dirty;
 
 	dsm_wait_init(&wait);
 	dsm_step_begin(&acts);
+	dirty = n->engine->n_dirty;
 	target = dsm_rel_request(n->engine, &acts);
 	done = dsm_rel_wait(n->engine, target, &wait.w, &status);
 	dsm_step_end_flushing(&acts);
 	if (done)
 		return status;
 	trace_dsm_release(target, 0);
+	if (dirty < SPIN_PAGES)
+		dsm_spin_wait(DSM_SPIN_RELEASE, &wait);
 	if (wait_for_completion_killable(&wait.done)) {
 		spin_lock(&n->lock);
 		done = dsm_waiter_cancel(n->engine, &wait.w);
@@ -182,6 +195,7 @@ static int wait_answer(struct dsm_wait *wait)
 {
 	bool forgotten;
 
+	dsm_spin_wait(DSM_SPIN_ANSWER, wait);
 	if (!wait_for_completion_killable(&wait->done))
 		return wait->w.status;
 	spin_lock(&dsm_node.lock);
@@ -260,6 +274,7 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 	long left;
 	u64 now;
 
+	dsm_spin_wait(DSM_SPIN_LOCK, wait);
 	if (flags & DSM_LOCK_TIMED) {
 		now = dsm_now_ns();
 		left = 0;
@@ -491,6 +506,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	} else if (a->parties != parties) {
 		return -EINVAL;
 	}
+	dsm_spin_wait(DSM_SPIN_BARRIER, &a->wait);
 	if (wait_for_completion_interruptible(&a->wait.done)) {
 		if (!fatal_signal_pending(current))
 			return -ERESTARTNOINTR;
@@ -570,6 +586,7 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op)
 		return ret;
 	if (op != DSM_FLAG_WAIT)
 		return wait_answer(&wait);
+	dsm_spin_wait(DSM_SPIN_FLAG, &wait);
 	if (!wait_for_completion_interruptible(&wait.done))
 		return wait.w.status;
 	dsm_step_begin(&acts);

@@ -136,10 +136,16 @@ static struct dsm_xfer *make(const struct target *t, u8 op, u64 at)
 	return x;
 }
 
+static bool all_back(void *unused)
+{
+	return !atomic_read(&out);
+}
+
 /* Hand over and wait until all are back. */
 static int go(struct dsm_xfer *list)
 {
 	struct dsm_xfer *x;
+	u16 node = list->dst;
 	int n = 0, err;
 
 	for (x = list; x; x = x->next)
@@ -154,7 +160,9 @@ static int go(struct dsm_xfer *list)
 		}
 		return err;
 	}
-	wait_event(back, !atomic_read(&out));
+	if (n < 16)
+		dsm_spin(DSM_SPIN_PAGE, node, all_back, NULL);
+	wait_event(back, all_back(NULL));
 	return atomic_read(&failed) ? -EHOSTDOWN : 0;
 }
 
@@ -254,8 +262,12 @@ static int compare(const void *a, const void *b)
 	return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
 }
 
-/* Median in us of one transfer after the other. */
-static u32 median(const struct target *t, u8 op, u32 segs)
+struct spread {
+	u32 median, p90;
+};
+
+/* In us, of one transfer after the other. */
+static struct spread measure(const struct target *t, u8 op, u32 segs)
 {
 	struct dsm_xfer *x;
 	u32 i, s;
@@ -268,11 +280,24 @@ static u32 median(const struct target *t, u8 op, u32 segs)
 		x->n_segs = segs;
 		start = dsm_now_ns();
 		if (go(x))
-			return 0;
+			return (struct spread){};
 		samples[i] = (dsm_now_ns() - start) / NSEC_PER_USEC;
 	}
 	sort(samples, SAMPLES, sizeof(samples[0]), compare, NULL);
-	return samples[SAMPLES / 2];
+	return (struct spread){ samples[SAMPLES / 2], samples[SAMPLES * 9 / 10] };
+}
+
+static void report(const struct target *t)
+{
+	struct spread read = measure(t, DSM_XFER_READ, 1);
+	struct spread bulk = measure(t, DSM_XFER_READ, DSM_XFER_SEGS);
+	struct spread write = measure(t, DSM_XFER_WRITE, 1);
+	struct spread add = measure(t, DSM_XFER_ADD, 0);
+
+	snprintf(outcome, sizeof(outcome),
+		 "ok median and p90 in us: READ 4K %u %u 64K %u %u WRITE 4K %u %u ADD %u %u\n",
+		 read.median, read.p90, bulk.median, bulk.p90, write.median, write.p90, add.median,
+		 add.p90);
 }
 
 static void run(const struct target *t)
@@ -285,9 +310,7 @@ static void run(const struct target *t)
 	if (what)
 		snprintf(outcome, sizeof(outcome), "failed: %s\n", what);
 	else
-		snprintf(outcome, sizeof(outcome), "ok READ 4K %u 64K %u WRITE 4K %u ADD %u us\n",
-			 median(t, DSM_XFER_READ, 1), median(t, DSM_XFER_READ, DSM_XFER_SEGS),
-			 median(t, DSM_XFER_WRITE, 1), median(t, DSM_XFER_ADD, 0));
+		report(t);
 	drop_pages(local);
 }
 

@@ -99,6 +99,18 @@ static ssize_t peer_timeout_ms_show(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RO(peer_timeout_ms);
 
+static ssize_t poll_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return dsm_param_poll_show(buf);
+}
+static DEVICE_ATTR_RO(poll);
+
+static ssize_t poll_us_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dsm_param_poll_us));
+}
+static DEVICE_ATTR_RO(poll_us);
+
 static struct attribute *node_attrs[] = {
 	&dev_attr_node_id.attr,
 	&dev_attr_cluster.attr,
@@ -108,6 +120,8 @@ static struct attribute *node_attrs[] = {
 	&dev_attr_abi.attr,
 	&dev_attr_insecure.attr,
 	&dev_attr_peer_timeout_ms.attr,
+	&dev_attr_poll.attr,
+	&dev_attr_poll_us.attr,
 	NULL
 };
 
