@@ -104,6 +104,8 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 		  const struct dsm_owner *o);
 int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o);
 int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o);
+/* Number > 0 for the words of the lock table, which exists from then on. */
+int dsm_node_lock_table(struct dsm_region *r, const struct dsm_owner *o);
 int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o);
 int dsm_node_flag_set(struct dsm_region *r, u64 key);
 int dsm_node_flag_wait(struct dsm_region *r, u64 key);

@@ -12,6 +12,8 @@ static void region_release(struct kref *ref)
 {
 	struct dsm_region *r = container_of(ref, struct dsm_region, ref);
 
+	if (r->space)
+		dsm_slots_free(r);
 	kfree(r->space);
 	kfree(r);
 }
@@ -506,6 +508,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 		out[DSM_STAT_READ_FAULTS] += mm.faults_read;
 		out[DSM_STAT_WRITE_FAULTS] += mm.faults_write;
 		out[DSM_STAT_SIGBUS] += mm.sigbus;
+		out[DSM_STAT_LOCKS_LOCAL] += dsm_slots_locks(r);
 		dsm_node_region_put(r);
 	}
 	mutex_unlock(&n->regions_lock);

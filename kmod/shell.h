@@ -65,7 +65,7 @@ struct dsm_peer_record {
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @peers:     by id; guarded by @lock
  * @regions:   struct dsm_region by id
- * @regions_lock: serialises changes of @regions, and a region's counters' move to @stats
+ * @regions_lock: serialises changes of @regions and the making of lock tables, and a region's counters' move to @stats
  * @page_queues: threads waiting for a page, by dsm_page_bucket()
  * @changed:   woken when membership changes
  * @flush_wq:  runs @flush_work
@@ -133,6 +133,10 @@ void dsm_engine_stop(void);
 /* ---- quota.c ---- */
 int dsm_quota_charge(kuid_t uid);
 void dsm_quota_uncharge(kuid_t uid);
+
+/* ---- slots.c ---- */
+void dsm_slots_free(struct dsm_region *r);
+u64 dsm_slots_locks(struct dsm_region *r);
 
 /* ---- observe.c ---- */
 void dsm_observe_message(u16 from, const u8 *msg, u32 len);

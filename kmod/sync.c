@@ -361,10 +361,10 @@ int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 	dsm_step_begin(&acts);
 	ret = dsm_lock_release(dsm_node.engine, r->space, key, &owner, &acts);
 	dsm_step_end_flushing(&acts);
-	if (!ret)
+	if (ret == DSM_LOCK_COUNTED)
 		dsm_quota_uncharge(o->uid);
 	trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_RELEASED, DSM_NO_NODE);
-	return ret;
+	return min(ret, 0);
 }
 
 /**
@@ -555,17 +555,17 @@ static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
 void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 {
 	struct dsm_actions acts;
-	bool found = true;
+	int found;
 
 	while (arrivals_gone(r, file, tgid))
 		;
-	while (found) {
+	do {
 		dsm_step_begin(&acts);
 		found = dsm_lock_owner_gone(dsm_node.engine, r->id, file, tgid, &acts);
 		dsm_step_end(&acts);
-		if (found)
+		if (found == DSM_LOCK_COUNTED)
 			dsm_quota_uncharge(uid);
-	}
+	} while (found);
 }
 
 /* ---- flags ---- */

@@ -231,6 +231,51 @@ struct dsm_ioc_plain {
 	__u32 flags;		/* 0 */
 };
 
+/*
+ * Lock table of a region on this node, to take and give back locks without a system call. The
+ * ioctl makes it and gives the calling process, through this file, a number (-EACCES: not open for
+ * writing; -EOPNOTSUPP: the region's locks do not stay at a node, or the caller is in a pid
+ * namespace; -ENOSPC: too many processes); a forked child needs its own. Then mmap
+ * DSM_LOCK_TABLE_BYTES at DSM_LOCK_TABLE_OFFSET, MAP_SHARED.
+ *
+ * The module puts locks into slots whose token is at this node, free and not waited for, and takes
+ * them out at any time. The table is DSM_LOCK_SETS_LOG2 sets of DSM_LOCK_WAYS slots each; a key
+ * is in a slot of set DSM_LOCK_SET(key), in no other, or in none.
+ *
+ * @word: bits 0 and 1 state, 2 to 23 thread id (gettid), 24 to 33 the number that the ioctl gave,
+ * from 34 on generation. Only two changes are allowed, both by compare-and-exchange of the whole
+ * word, with @key compared after the word was read:
+ *   take:      FREE (thread, number 0) to HELD with the own thread and number; acquire
+ *   give back: HELD with the own number to FREE with thread and number 0; release
+ * the generation staying as it was. If either is not possible, DSM_IOC_LOCK and DSM_IOC_UNLOCK do
+ * it. The holder adds 1 to @uses. A process that ends gives up what it holds as with the ioctls.
+ */
+#define DSM_LOCK_SETS_LOG2 9
+#define DSM_LOCK_WAYS 4u
+#define DSM_LOCK_SET(key) ((__u64)(key) * 0x9e3779b97f4a7c15ull >> (64 - DSM_LOCK_SETS_LOG2))
+#define DSM_LOCK_TABLE_BYTES (32u * DSM_LOCK_WAYS << DSM_LOCK_SETS_LOG2)
+#define DSM_LOCK_TABLE_OFFSET (1ull << 62)
+#define DSM_LOCK_WORD_STATE 3ull
+#define DSM_LOCK_WORD_FREE 1ull
+#define DSM_LOCK_WORD_HELD 2ull
+#define DSM_LOCK_TID_SHIFT 2
+#define DSM_LOCK_OWNER_SHIFT 24
+#define DSM_LOCK_OWNER_MASK (0x3ffull << DSM_LOCK_OWNER_SHIFT)
+#define DSM_LOCK_GEN_MASK (~0ull << 34)
+struct dsm_lock_slot {
+	__u64 key;
+	__u64 word;
+	__u64 uses;
+	__u64 reserved;
+};
+
+struct dsm_ioc_lock_table {
+	__u32 size;
+	__u32 flags;		/* 0 */
+	__u32 owner;		/* out: number of the process */
+	__u32 reserved;
+};
+
 #define DSM_IOC_MAGIC 0xd5
 #define DSM_IOC_VERSION		_IOWR(DSM_IOC_MAGIC, 0x00, struct dsm_ioc_version)
 #define DSM_IOC_JOIN		_IOWR(DSM_IOC_MAGIC, 0x01, struct dsm_ioc_join)
@@ -254,5 +299,6 @@ struct dsm_ioc_plain {
 #define DSM_IOC_PREFETCH	_IOW(DSM_IOC_MAGIC, 0x29, struct dsm_ioc_range)
 /* Allow read and write on a heap region. */
 #define DSM_IOC_FORCE_RAW	_IOW(DSM_IOC_MAGIC, 0x2a, struct dsm_ioc_plain)
+#define DSM_IOC_LOCK_TABLE	_IOWR(DSM_IOC_MAGIC, 0x2b, struct dsm_ioc_lock_table)
 
 #endif

@@ -195,6 +195,7 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
 		hlist_for_each_entry_safe(l, tmp, &e->locks[i], by_key) {
 			if (region && l->region != region)
 				continue;
+			dsm_lock_recall(e, l);
 			if (l->state == DSM_LOCK_CACHED && !list_empty(&l->list))
 				e->n_cached--;
 			hlist_del(&l->by_key);

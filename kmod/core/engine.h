@@ -20,6 +20,7 @@
 
 struct dsm_engine;
 struct dsm_page;
+struct dsm_slots;
 
 /**
  * enum dsm_page_state - protocol.md 3.2 and 3.4, as far as hlrc without exclusive modes needs them
@@ -104,6 +105,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @members: nodes that home its pages and serve its keys, in order; fixed on first use
  * @n_members: 0 until then
  * @policy:  settings
+ * @slots:   locks shared with processes, or NULL; set once
  * @shell:   the shell's region
  */
 struct dsm_space {
@@ -113,6 +115,7 @@ struct dsm_space {
 	u16 members[DSM_MAX_NODES];
 	u16 n_members;
 	struct dsm_policy policy;
+	struct dsm_slots *slots;
 	void *shell;
 };
 

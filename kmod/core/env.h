@@ -9,6 +9,7 @@
 #define DSM_CORE_ENV_H
 
 #ifdef __KERNEL__
+#include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/errno.h>

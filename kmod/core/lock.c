@@ -5,12 +5,17 @@
  *
  * The token stays where it was last used. It leaves only after a release of all that this node
  * wrote is done, and takes along the knowledge that the next node lacks. A hand-over within the
- * node needs neither (lazy_local, protocol.md 1.3 rule 6). Never decides the order between
- * nodes: the manager does.
+ * node needs neither (lazy_local, protocol.md 1.3 rule 6): a free token may lie in a slot, where
+ * processes take it and give it back without asking. Every event that looks at such a lock takes
+ * it out of the slot first. Never decides the order between nodes: the manager does.
  */
 #include "lock.h"
 #include "interval.h"
 #include "release.h"
+#include "slot.h"
+
+/* Cached tokens in use that are passed over in search for one that nobody uses. */
+#define CAP_CHANCES 8
 
 static bool same_owner(const struct dsm_lock_owner *a, const struct dsm_lock_owner *b)
 {
@@ -46,14 +51,16 @@ struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key)
  * elsewhere "no token".
  *
  * Context: engine lock held.
- * Return: lock; never NULL, the pool is full at the start of a step.
+ * Return: lock, in no slot; never NULL, the pool is full at the start of a step.
  */
 struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key)
 {
 	struct dsm_lock *l = dsm_lock_find(e, s->id, key);
 
-	if (l)
+	if (l) {
+		dsm_lock_recall(e, l);
 		return l;
+	}
 	l = dsm_pool_take(e, DSM_POOL_LOCK);
 	memset(l, 0, sizeof(*l));
 	l->key = key;
@@ -91,6 +98,39 @@ static void set_state(struct dsm_engine *e, struct dsm_lock *l, enum dsm_lock_st
 }
 
 /**
+ * dsm_lock_recall() - take a lock out of its slot
+ * @e: engine
+ * @l: lock
+ *
+ * If a process has it, that becomes known here, as if it had asked for it. If the slot was
+ * overwritten, nobody knows who had it: the next holder is told EOWNERDEAD.
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_recall(struct dsm_engine *e, struct dsm_lock *l)
+{
+	struct dsm_slots *slots = l->slots;
+	struct dsm_lock_owner owner;
+	u32 uses;
+
+	if (!slots)
+		return;
+	l->slots = NULL;
+	switch (dsm_slot_clear(slots, l->slot, &owner, &uses)) {
+	case DSM_SLOT_FREE:
+		break;
+	case DSM_SLOT_HELD:
+		set_state(e, l, DSM_LOCK_HELD);
+		l->owner = owner;
+		l->flags |= DSM_LOCKF_FAST;
+		break;
+	default:
+		l->flags |= DSM_LOCKF_DEAD;
+	}
+	e->stats.locks_local += uses;
+}
+
+/**
  * dsm_lock_put() - free an object that says nothing
  * @e: engine
  * @l: lock
@@ -104,7 +144,7 @@ void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l)
 
 	/* After a loss both sides must remember which messages are void. */
 	if (!idle || l->epoch || l->flags || l->next != DSM_NO_NODE || !list_empty(&l->waiters) ||
-	    !list_empty(&l->queued))
+	    !list_empty(&l->queued) || l->slots)
 		return;
 	hlist_del(&l->by_key);
 	list_del_init(&l->list);
@@ -183,15 +223,26 @@ static void start_granting(struct dsm_engine *e, struct dsm_lock *l, struct dsm_
 /* Too many idle tokens here: the one used longest ago goes home (decisions.md, lock keys). */
 static void enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
 {
+	u32 chances = CAP_CHANCES;
 	struct dsm_lock *l;
 
-	if (e->n_cached <= e->lock_cap)
+	while (e->n_cached > e->lock_cap) {
+		l = list_first_entry(&e->cached, struct dsm_lock, list);
+		if (!dsm_engine_alive(e, l->manager))
+			return;
+		/* Its place in the list knows nothing of what happened in the slot. */
+		if (l->slots && chances && dsm_slot_used(l->slots, l->slot)) {
+			chances--;
+			list_move_tail(&l->list, &e->cached);
+			continue;
+		}
+		dsm_lock_recall(e, l);
+		if (l->state != DSM_LOCK_CACHED)
+			continue;	/* held: not idle, one less in the list */
+		set_state(e, l, DSM_LOCK_RETURNING);
+		wait_release(e, l, DSM_CONT_RETURNED, acts);
 		return;
-	l = list_first_entry(&e->cached, struct dsm_lock, list);
-	if (!dsm_engine_alive(e, l->manager))
-		return;
-	set_state(e, l, DSM_LOCK_RETURNING);
-	wait_release(e, l, DSM_CONT_RETURNED, acts);
+	}
 }
 
 static int take(struct dsm_engine *e, struct dsm_lock *l, const struct dsm_lock_owner *o)
@@ -218,6 +269,28 @@ static void settle(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions 
 		enforce_cap(e, acts);
 		dsm_lock_put(e, l);
 	}
+}
+
+/*
+ * A lock that was just given back and that nobody waits for may go into a slot. Not one that
+ * something is to be said about: a holder there is told nothing. Its last holder has applied all
+ * that came with the token, so the next one on this node need not.
+ */
+static void offer(struct dsm_engine *e, struct dsm_slots *slots, struct dsm_lock *l,
+		  struct dsm_actions *acts)
+{
+	u32 i = dsm_slot_choose(slots, l->key);
+	struct dsm_lock *other = slots->lock[i];
+
+	if (other) {
+		dsm_lock_recall(e, other);
+		dsm_lock_put(e, other);
+	}
+	set_state(e, l, DSM_LOCK_CACHED);
+	l->slots = slots;
+	l->slot = i;
+	dsm_slot_fill(slots, i, l->key, l);
+	enforce_cap(e, acts);
 }
 
 /**
@@ -267,7 +340,17 @@ static struct dsm_lock *held_by(struct dsm_engine *e, struct dsm_space *s, u64 k
 {
 	struct dsm_lock *l = dsm_lock_find(e, s->id, key);
 
+	if (l)
+		dsm_lock_recall(e, l);
 	return l && l->state == DSM_LOCK_HELD && same_owner(&l->owner, o) ? l : NULL;
+}
+
+static int counted(struct dsm_lock *l)
+{
+	bool fast = l->flags & DSM_LOCKF_FAST;
+
+	l->flags &= ~DSM_LOCKF_FAST;
+	return fast ? DSM_LOCK_UNCOUNTED : DSM_LOCK_COUNTED;
 }
 
 /**
@@ -279,17 +362,23 @@ static struct dsm_lock *held_by(struct dsm_engine *e, struct dsm_space *s, u64 k
  * @acts: actions
  *
  * Context: engine lock held.
- * Return: 0, -EPERM if the caller's process does not hold it.
+ * Return: DSM_LOCK_COUNTED; DSM_LOCK_UNCOUNTED if it was taken in a slot; -EPERM if the caller's
+ * process does not hold it.
  */
 int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key,
 		     const struct dsm_lock_owner *o, struct dsm_actions *acts)
 {
 	struct dsm_lock *l = held_by(e, s, key, o);
+	int ret;
 
 	if (!l)
 		return -EPERM;
-	settle(e, l, acts);
-	return 0;
+	ret = counted(l);
+	if (s->slots && !l->flags && l->next == DSM_NO_NODE && list_empty(&l->waiters))
+		offer(e, s->slots, l, acts);
+	else
+		settle(e, l, acts);
+	return ret;
 }
 
 /**
@@ -343,21 +432,27 @@ bool dsm_lock_cancel(struct dsm_engine *e, struct dsm_waiter *w)
  * @acts:   actions
  *
  * Context: engine lock held.
- * Return: true if a lock was found and handed on; call again for the next.
+ * Return: DSM_LOCK_COUNTED or DSM_LOCK_UNCOUNTED if a lock was found and handed on: call again
+ * for the next; 0 if there was none.
  */
-bool dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
-			 struct dsm_actions *acts)
+int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
+			struct dsm_actions *acts)
 {
+	struct dsm_space *s = dsm_space_find(e, region);
 	struct dsm_lock *l;
+	int ret;
 
+	if (s && s->slots)
+		dsm_slots_owner_gone(e, s->slots, file, tgid);
 	list_for_each_entry(l, &e->held, list) {
 		if (l->region != region || l->owner.file != file || (tgid && l->owner.tgid != tgid))
 			continue;
+		ret = counted(l);
 		l->flags |= DSM_LOCKF_DEAD;
 		settle(e, l, acts);
-		return true;
+		return ret;
 	}
-	return false;
+	return 0;
 }
 
 /**

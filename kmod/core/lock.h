@@ -34,6 +34,7 @@ enum dsm_lock_state {
 #define DSM_LOCKF_TRY_OUT 0x08u	/* manager: a try is at the tail, requests queue up */
 #define DSM_LOCKF_PROBING 0x10u	/* manager: finding the token after a node was lost */
 #define DSM_LOCKF_SENT 0x20u	/* RETURNING: the return is on the wire */
+#define DSM_LOCKF_FAST 0x40u	/* HELD by who took it in a slot; no quota counts it */
 #define DSM_LOCKF_LOCAL (DSM_LOCKF_TRYING | DSM_LOCKF_SENT)
 
 /* Hand-overs within the node before a waiting node gets its turn (protocol.md 3.8, bound). */
@@ -63,6 +64,9 @@ enum dsm_lock_state {
  * @token:   manager, probing: who has the token
  * @trying:  manager: node whose try is at the tail
  * @epoch:   grows with each probe; a PASS, request or try of an older epoch is void
+ * @slots:   CACHED only: offered to the processes in slot @slot of these, which may have taken
+ *           it; else NULL
+ * @slot:    index
  *
  * Guarded by the engine lock.
  */
@@ -89,6 +93,8 @@ struct dsm_lock {
 	u8 flags;
 	u8 n_order;
 	u8 order[DSM_MAX_NODES];
+	struct dsm_slots *slots;
+	u32 slot;
 };
 
 /* ---- for the shell ---- */
@@ -98,7 +104,10 @@ struct dsm_lock {
  */
 int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct dsm_waiter *w,
 		     struct dsm_actions *acts);
-/* 0, -EPERM: not held by this process (through this file). */
+/* What dsm_lock_release() and dsm_lock_owner_gone() say of a lock that the quota counts or not. */
+#define DSM_LOCK_COUNTED 1
+#define DSM_LOCK_UNCOUNTED 2
+/* DSM_LOCK_COUNTED or _UNCOUNTED, -EPERM: not held by this process (through this file). */
 int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key,
 		     const struct dsm_lock_owner *o, struct dsm_actions *acts);
 int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key,
@@ -106,14 +115,16 @@ int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key,
 /* Give up waiting. False: too late, the wake is on its way and w->status tells. */
 bool dsm_lock_cancel(struct dsm_engine *e, struct dsm_waiter *w);
 /*
- * A process (tgid) or file (tgid 0) is gone: release one
- * lock it held as OWNERDEAD. True: call again.
+ * A process (tgid) or file (tgid 0) is gone: release one lock it held as OWNERDEAD.
+ * DSM_LOCK_COUNTED or _UNCOUNTED: call again; 0: there was none.
  */
-bool dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
+int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
 			 struct dsm_actions *acts);
 
 /* ---- between the units ---- */
+/* Taken out of its slot. */
 struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key);
+/* As it is. */
 struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key);
 /* Free the object if it says nothing that a new one would not say. */
 void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l);
@@ -121,6 +132,8 @@ void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l);
 void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts);
 /* The token is here, or is on its way to this node's waiters with its notices still missing. */
 bool dsm_lock_has_token(const struct dsm_lock *l);
+/* Out of its slot, if it is in one; its state says whether a process holds it. */
+void dsm_lock_recall(struct dsm_engine *e, struct dsm_lock *l);
 /* The manager asks who has the token: what it told us before is void. Waiters ask anew. */
 void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts);
 /* The token came although nobody here waits: hand it back to the manager. */

@@ -13,6 +13,7 @@
 #include <linux/cred.h>
 #include <linux/ctype.h>
 #include <linux/err.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -39,6 +40,7 @@ union ioctl_arg {
 	struct dsm_ioc_flag flag;
 	struct dsm_ioc_range range;
 	struct dsm_ioc_plain plain;
+	struct dsm_ioc_lock_table lock_table;
 };
 
 /**
@@ -96,6 +98,7 @@ static_assert(sizeof(struct dsm_ioc_barrier) == 24);
 static_assert(sizeof(struct dsm_ioc_flag) == 16);
 static_assert(sizeof(struct dsm_ioc_range) == 24);
 static_assert(sizeof(struct dsm_ioc_plain) == 8);
+static_assert(sizeof(struct dsm_ioc_lock_table) == 16);
 static_assert(DSM_NAME_MAX == DSM_NAME_BYTES);
 
 __printf(3, 4)
@@ -437,6 +440,26 @@ static int run_lock_consistent(struct call *c)
 	return dsm_node_lock_consistent(c->region, c->arg.lock.key, &o);
 }
 
+/* Thread ids in the table's words are those of the initial pid namespace, as in the module. */
+static int run_lock_table(struct call *c)
+{
+	struct dsm_ioc_lock_table *a = &c->arg.lock_table;
+	const struct dsm_owner o = owner_of(c);
+	int ret;
+
+	if (a->flags || a->reserved)
+		return -EINVAL;
+	if (!(c->file->f_mode & FMODE_WRITE))
+		return -EACCES;
+	if (task_active_pid_ns(current) != &init_pid_ns)
+		return -EOPNOTSUPP;
+	ret = dsm_node_lock_table(c->region, &o);
+	if (ret < 0)
+		return ret;
+	a->owner = ret;
+	return 0;
+}
+
 static int run_barrier(struct call *c)
 {
 	const struct dsm_ioc_barrier *a = &c->arg.barrier;
@@ -526,6 +549,7 @@ static const struct ioctl_row rows[] = {
 	ROW(DSM_IOC_LOCK, run_lock, dsm_ioc_lock, ROW_REGION),
 	ROW(DSM_IOC_UNLOCK, run_unlock, dsm_ioc_lock, ROW_REGION),
 	ROW(DSM_IOC_LOCK_CONSISTENT, run_lock_consistent, dsm_ioc_lock, ROW_REGION),
+	ROW(DSM_IOC_LOCK_TABLE, run_lock_table, dsm_ioc_lock_table, ROW_REGION),
 	ROW(DSM_IOC_BARRIER, run_barrier, dsm_ioc_barrier, ROW_REGION | ROW_RESTART),
 	ROW(DSM_IOC_FLAG_SET, run_flag_set, dsm_ioc_flag, ROW_REGION),
 	ROW(DSM_IOC_FLAG_WAIT, run_flag_wait, dsm_ioc_flag, ROW_REGION),

@@ -38,6 +38,8 @@ struct dsm_mm_counters {
  * @mprotect_used: somebody has added write permission to a mapping of this region;
  *                 never cleared. Written before the dirty bits are cleaned, read after a
  *                 write-protecting walk: see dsm_pte_mprotect() and protect_pages()
+ * @table:         lock table, or NULL; set once
+ * @table_pages:   its length; set before @table
  */
 struct dsm_mm {
 	const struct dsm_mm_ops *ops;
@@ -47,6 +49,8 @@ struct dsm_mm {
 	struct dsm_mm_counters __percpu *counters;
 	atomic_t mappings;
 	bool mprotect_used;
+	void *table;
+	u32 table_pages;
 };
 
 #define dsm_mm_count(mm, what) this_cpu_inc((mm)->counters->what)

@@ -17,10 +17,12 @@
 #include <linux/pseudo_fs.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "../compat.h"
 #include "fault.h"
 #include "mm.h"
 #include "pte.h"
+#include "table.h"
 
 #define DSM_FS_MAGIC 0x64736d66	/* "dsmf" */
 
@@ -149,6 +151,7 @@ err_free:
 void dsm_mm_destroy(struct dsm_mm *mm)
 {
 	iput(mm->inode);
+	vfree(mm->table);
 	free_percpu(mm->counters);
 	kfree(mm);
 }
@@ -187,8 +190,9 @@ static int refuse(int err, const char *why)
  * VM_SHARED in it and it can never become writable.
  *
  * Context: process, mmap_lock held for write.
- * Return: 0; -EINVAL: MAP_PRIVATE; -EACCES: PROT_EXEC; -ENXIO: part of the
- *         range lies behind the region's end.
+ * Return: 0; -EINVAL: MAP_PRIVATE; -EACCES: PROT_EXEC, or the lock table and the file is not
+ *         open for writing; -ENXIO: part of the range lies behind the region's end, or there is
+ *         no lock table.
  */
 int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma)
 {
@@ -196,6 +200,8 @@ int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma
 		return refuse(-EINVAL, "a private copy would not be shared, use MAP_SHARED");
 	if (vma->vm_flags & VM_EXEC)
 		return refuse(-EACCES, "code cannot run from shared regions, drop PROT_EXEC");
+	if (vma->vm_pgoff >= DSM_TABLE_PGOFF)
+		return dsm_table_mmap(mm, file, vma);
 	if (vma->vm_pgoff > mm->pages || vma_pages(vma) > mm->pages - vma->vm_pgoff)
 		return refuse(-ENXIO, "offset and length reach behind the region's end");
 	/*

@@ -54,6 +54,8 @@ void dsm_mm_destroy(struct dsm_mm *mm);
 /* file_operations helpers: the region's device file calls these. dsm_mm_open sets f_mapping. */
 int dsm_mm_open(struct dsm_mm *mm, struct file *file);
 int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma);
+/* Zeroed memory that files open for writing map at DSM_LOCK_TABLE_OFFSET; freed with @mm. */
+void *dsm_mm_table_make(struct dsm_mm *mm, u32 bytes);
 /*
  * Through the frames, not through a mapping; the user
  * buffer may itself be DSM memory. pos in bytes.

@@ -60,6 +60,10 @@ typedef __s64 s64;
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, val) (*(volatile __typeof__(x) *)&(x) = (val))
 
+/* Between threads, or with processes that share memory. */
+#define xchg(ptr, val) __atomic_exchange_n(ptr, val, __ATOMIC_SEQ_CST)
+#define smp_store_release(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELEASE)
+
 /* Byte order. */
 #define cpu_to_le16(x) ((__le16)htole16(x))
 #define cpu_to_le32(x) ((__le32)htole32(x))

@@ -163,6 +163,29 @@ static void check_tokens(void)
 	}
 }
 
+/* I31: what is in a slot is cached here and nobody but the processes may have it. */
+static void check_slots(struct node *n)
+{
+	u32 k, in_slots = 0;
+
+	for (k = 0; k < MAX_KEYS; k++) {
+		const struct dsm_lock *l = dsm_lock_find(&n->e, n->space.id, w.lock_key[k]);
+
+		if (!l || !l->slots)
+			continue;
+		in_slots++;
+		if (l->state != DSM_LOCK_CACHED || l->next != DSM_NO_NODE || !list_empty(&l->waiters) ||
+		    l->flags & DSM_LOCKF_DEAD || n->slots.lock[l->slot] != l)
+			fail("I31: lock %u at %c is in a slot in state %u, flags %x", k, 'A' + node_id(n), l->state,
+			     l->flags);
+	}
+	for (k = 0; k < DSM_SLOTS; k++)
+		if (n->slots.lock[k])
+			in_slots--;
+	if (in_slots)
+		fail("I31: locks in slots of %c are not those that it thinks", 'A' + node_id(n));
+}
+
 void check_step(void)
 {
 	u32 i, p;
@@ -178,6 +201,7 @@ void check_step(void)
 			if (n->exists[p])
 				check_page(n, p);
 		check_knowledge(n);
+		check_slots(n);
 	}
 	check_tokens();
 }

@@ -27,7 +27,7 @@ bool thread_can_be_killed(const struct thread *t)
 	if (w.l->flags & LITMUS_INSIDE)
 		return t->state == TS_BLOCKED && !t->woken &&
 		       (t->block == BLOCK_BARRIER || (t->block == BLOCK_FLAG && op_of(t)->kind == OP_WAIT));
-	return t->state == TS_OP || t->state == TS_PAGE_WAIT ||
+	return t->state == TS_OP || t->state == TS_PAGE_WAIT || t->state == TS_TAKE || t->state == TS_GIVE ||
 	       (t->state == TS_BLOCKED && t->block != BLOCK_TURN && !t->woken);
 }
 

@@ -163,6 +163,18 @@ PROG(l41_a, STORE(0, 0, 1), BARRIER(0, 2), BARRIER(1, 2));
 PROG(l41_b, BARRIER(0, 2), LOAD(0, 0, 0));
 PROG(l41_c, LOAD(0, 0, 1), BARRIER(1, 2), LOAD(0, 0, 0));
 
+/* Slots: two locks that share one, threads of one node, and another node that wants both. */
+PROG(slot_1, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0), LOCK(1), INC(0, 1), UNLOCK(1), LOCK(0),
+	INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0), LOAD(0, 1, 1), BARRIER(0, 4));
+PROG(slot_2, LOCK(1), INC(0, 1), UNLOCK(1), LOCK(1), INC(0, 1), UNLOCK(1), LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0),
+	INC(0, 0), UNLOCK(0), BARRIER(0, 4), LOAD(0, 0, 0), LOAD(0, 1, 1), BARRIER(0, 4));
+PROG(slot_k, LOCK(0), INC(0, 0), UNLOCK(0), LOOP(2, 0), LOCK(1), INC(0, 1), UNLOCK(1), LOOP(1, 5));
+
+static const char *slot_final(void)
+{
+	return reg(0, 0) == 10 && reg(0, 1) == 6 ? NULL : "a counter lost an increment";
+}
+
 /* L42: time limits and kills anywhere. */
 PROG(l42_t, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0));
 PROG(l42_k, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(1), UNLOCK(1), LOCK(0), INC(0, 0), UNLOCK(0));
@@ -245,6 +257,8 @@ const struct litmus litmus_list[] = {
 	{ "L37", 3, 2, { A, C }, 0, { l37_a, l37_c }, NULL },
 	{ "L40", 3, 3, { C, A, B }, 0, { l40_d, l40_a, l40_b }, NULL },
 	{ "L41", 3, 3, { A, B, C }, 0, { l41_a, l41_b, l41_c }, NULL },
+	{ "slot", 2, 4, { A, A, A, B }, LITMUS_QUIET, { slot_1, slot_1, slot_2, slot_2 }, slot_final },
+	{ "slot-kill", 2, 4, { A, A, A, B }, LITMUS_KILL | LITMUS_ERRORS, { slot_k, slot_k, slot_k, slot_k }, NULL },
 	{ "L42time", 3, 4, { A, A, B, C }, 0, { l42_t, l42_t, l42_t, l42_t }, NULL },
 	{ "L42kill", 3, 4, { A, A, B, C }, LITMUS_KILL | LITMUS_ERRORS, { l42_k, l42_k, l42_k, l42_k }, NULL },
 	{ "L42barrier", 3, 3, { A, B, C }, LITMUS_KILL | LITMUS_INSIDE | LITMUS_ERRORS, { l42_b, l42_b, l42_b }, NULL },

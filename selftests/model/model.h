@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "page.h"
 #include "pipe.h"
+#include "slot.h"
 
 #define MAX_NODES 3
 #define MAX_THREADS 6		/* in all */
@@ -121,6 +122,7 @@ extern const u32 litmus_count;
  * @first_touch: home policy
  * @pipe:       packs of diffs under way per home; 0: diff=orig
  * @lone_records: every record makes a pack
+ * @fast:       threads take and give back locks in slots if they can
  */
 struct setting {
 	u8 home[MAX_PAGES];
@@ -137,6 +139,7 @@ struct setting {
 	bool first_touch;
 	u8 pipe;
 	bool lone_records;
+	bool fast;
 };
 
 /* ---- world ---- */
@@ -152,6 +155,8 @@ enum thread_state {
 	TS_PAGE_WAIT,	/* the engine said wait */
 	TS_PAGE_LOCK,	/* right granted: take the page lock, look again */
 	TS_INSTALL,	/* page lock held: install the entry */
+	TS_TAKE,	/* a slot's word was read: exchange it */
+	TS_GIVE,
 	TS_BLOCKED,	/* a struct dsm_waiter of this thread is with the engine */
 	TS_REL_DONE,	/* release done, second half of the operation */
 	TS_ACQ,		/* acquire: begin */
@@ -190,6 +195,8 @@ struct thread {
 	int status;
 	u8 episode[MAX_KEYS];
 	struct clock clock;
+	u64 word;		/* as read from the slot */
+	u64 self;		/* a word that says this thread holds it, without generation */
 	u32 stamp;
 };
 
@@ -212,6 +219,8 @@ struct node {
 	struct dsm_engine e;
 	struct dsm_space space;
 	struct hlist_head *tables;
+	struct dsm_slots slots;
+	struct dsm_slot slot[DSM_SLOTS];
 	struct dsm_page page[MAX_PAGES];
 	bool exists[MAX_PAGES];
 	u8 *frame[MAX_PAGES];

@@ -60,6 +60,22 @@ static void start_acquire(struct thread *t)
 	t->state = TS_ACQ;
 }
 
+static void taken(struct thread *t, int ret)
+{
+	const struct op *op = op_of(t);
+	struct oracle *o = &w.o;
+
+	if (o->holder[op->a])
+		fail("lock %u is given to %s while %s holds it", op->a, thread_name(t),
+		     thread_name(&w.thread[o->holder[op->a] - 1]));
+	if ((ret == -EOWNERDEAD) != o->dead_holder[op->a] && w.crashed < 0)
+		fail("lock %u is taken by %s with result %d", op->a, thread_name(t), ret);
+	o->holder[op->a] = t->id + 1;
+	o->sections[t->id]++;
+	o->node_sections[op->a][t->node]++;
+	clock_join(&t->clock, &o->lock[op->a]);
+}
+
 void thread_lock_result(struct thread *t, int ret)
 {
 	const struct op *op = op_of(t);
@@ -79,15 +95,7 @@ void thread_lock_result(struct thread *t, int ret)
 		thread_give_up(t, ret);
 		return;
 	}
-	if (o->holder[op->a])
-		fail("lock %u is given to %s while %s holds it", op->a, thread_name(t),
-		     thread_name(&w.thread[o->holder[op->a] - 1]));
-	if ((ret == -EOWNERDEAD) != o->dead_holder[op->a] && w.crashed < 0)
-		fail("lock %u is taken by %s with result %d", op->a, thread_name(t), ret);
-	o->holder[op->a] = t->id + 1;
-	o->sections[t->id]++;
-	o->node_sections[op->a][t->node]++;
-	clock_join(&t->clock, &o->lock[op->a]);
+	taken(t, ret);
 	if (ret == -EOWNERDEAD) {
 		struct dsm_lock_owner owner = owner_of(t);
 
@@ -115,6 +123,64 @@ static void lock_op(struct thread *t)
 	thread_lock_result(t, ret);
 }
 
+/* As in the library: what a thread reads of the slot, and later its exchange. */
+static bool slot_read(struct thread *t)
+{
+	struct dsm_slot *slot = node_of(t)->slot;
+
+	t->word = slot->word;
+	return w.set.fast && slot->key == w.lock_key[op_of(t)->a];
+}
+
+static bool slot_exchange(struct thread *t, u64 bits)
+{
+	struct dsm_slot *slot = node_of(t)->slot;
+
+	if (slot->word != t->word)
+		return false;
+	slot->word = (t->word & DSM_SLOT_GEN_MASK) | bits;
+	return true;
+}
+
+static void take(struct thread *t)
+{
+	if (!slot_exchange(t, t->self)) {
+		lock_op(t);
+		return;
+	}
+	say("%s takes lock %u in its slot", thread_name(t), op_of(t)->a);
+	node_of(t)->slot->uses++;
+	taken(t, 0);
+	thread_next_op(t);
+}
+
+static void start_take(struct thread *t)
+{
+	u64 state;
+
+	if (!slot_read(t)) {
+		lock_op(t);
+		return;
+	}
+	state = t->word & DSM_SLOT_STATE_MASK;
+	if (state == DSM_SLOT_FREE)
+		t->state = TS_TAKE;
+	else if (state == DSM_SLOT_HELD && op_of(t)->kind == OP_TRY)
+		thread_lock_result(t, -EBUSY);
+	else
+		lock_op(t);
+}
+
+static void given(struct thread *t)
+{
+	const struct op *op = op_of(t);
+
+	say("%s unlocks %u", thread_name(t), op->a);
+	w.o.holder[op->a] = 0;
+	clock_join(&w.o.lock[op->a], &t->clock);
+	oracle_tick(t);
+}
+
 static void unlock_op(struct thread *t)
 {
 	const struct op *op = op_of(t);
@@ -123,16 +189,31 @@ static void unlock_op(struct thread *t)
 	struct dsm_actions acts;
 	int ret;
 
-	say("%s unlocks %u", thread_name(t), op->a);
-	w.o.holder[op->a] = 0;
-	clock_join(&w.o.lock[op->a], &t->clock);
-	oracle_tick(t);
+	given(t);
 	step_begin(n, &acts);
 	ret = dsm_lock_release(&n->e, &n->space, w.lock_key[op->a], &owner, &acts);
 	step_end(n, &acts);
-	if (ret)
+	if (ret < 0)
 		fail("%s may not unlock %u: %d", thread_name(t), op->a, ret);
 	thread_next_op(t);
+}
+
+static void give(struct thread *t)
+{
+	if (!slot_exchange(t, DSM_SLOT_FREE)) {
+		unlock_op(t);
+		return;
+	}
+	given(t);
+	thread_next_op(t);
+}
+
+static void start_give(struct thread *t)
+{
+	if (slot_read(t) && (t->word & ~DSM_SLOT_GEN_MASK) == t->self)
+		t->state = TS_GIVE;
+	else
+		unlock_op(t);
 }
 
 static void release_op(struct thread *t)
@@ -388,10 +469,10 @@ static void start_op(struct thread *t)
 	case OP_LOCK:
 	case OP_TRY:
 	case OP_TIMED:
-		lock_op(t);
+		start_take(t);
 		break;
 	case OP_UNLOCK:
-		unlock_op(t);
+		start_give(t);
 		break;
 	case OP_BARRIER:
 	case OP_SET:
@@ -451,6 +532,12 @@ void thread_step(struct thread *t)
 		break;
 	case TS_INSTALL:
 		access_install(t);
+		break;
+	case TS_TAKE:
+		take(t);
+		break;
+	case TS_GIVE:
+		give(t);
 		break;
 	case TS_BLOCKED:
 		unblocked(t);

@@ -9,6 +9,7 @@
 #include "barrier.h"
 #include "flag.h"
 #include "lock.h"
+#include "thread.h"
 
 struct world w;
 
@@ -252,6 +253,10 @@ static void start_threads(const struct litmus *l)
 		t->clock.at[i] = 1;
 		t->stamp = ++w.next_stamp;
 		dsm_waiter_init(&t->w);
+		t->self = DSM_SLOT_HELD | (u64)owner_of(t).tid << DSM_SLOT_TID_SHIFT;
+		if (w.set.fast)
+			t->self |= (u64)dsm_slots_register(&node_of(t)->slots, owner_of(t).file, owner_of(t).tgid) <<
+				   DSM_SLOT_OWNER_SHIFT;
 	}
 }
 
@@ -320,6 +325,9 @@ void world_start(const struct litmus *l, const struct setting *s)
 		n->e.lock_cap = s->lock_cap;
 		n->losing = -1;
 		dsm_space_add(&n->e, &n->space);
+		dsm_slots_init(&n->slots, n->slot);
+		if (s->fast)
+			n->space.slots = &n->slots;
 		for (k = 0; k < s->flushers; k++)
 			n->flusher[k].stamp = ++w.next_stamp;
 	}

@@ -492,7 +492,7 @@ static inline int world_unlock(u16 node, u64 key, s32 tid)
 	int err = dsm_lock_release(world_engine(node), &w.node[node].space, key, &o, world_begin(node));
 
 	world_end(node);
-	return err;
+	return min(err, 0);
 }
 
 /* State of a lock at a node; -1 if it has no object. */
