@@ -31,6 +31,8 @@ struct dsm {
 	char path[5 + 4 + DSM_NAME_MAX];
 	int rank, ranks, node;
 	int heap_ready;		/* atomic: the header was checked by this process */
+	struct dsm_lock_slot *table;	/* lock table; see table.h */
+	uint32_t table_owner;	/* atomic: this process's number there; 0: none, or not known yet */
 };
 
 /* Keeps the line for dsm_error(); returns -err. */

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "table.h"
 
 #define CREATE_BYTES (1ull << 30)
 #define APPEAR_MS 5000		/* bound on the wait for a device file that was just created */
@@ -25,6 +25,11 @@
 
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dsm *handles;
+
+struct dsm *dsm_handles(void)
+{
+	return handles;
+}
 
 static int set_path(struct dsm *d, const char *region)
 {
@@ -191,6 +196,8 @@ static int attach(struct dsm *d, const char *region, unsigned int flags)
 		ret = map_region(d);
 	if (ret)
 		close(d->fd);
+	else
+		dsm_table_open(d);
 	return ret;
 }
 
@@ -271,6 +278,7 @@ int dsm_close(struct dsm *d)
 		return 0;
 	}
 	*at = d->next;
+	dsm_table_close(d);
 	munmap(d->base, d->bytes);
 	/* close is a release: it tells whether what was written has reached its homes. */
 	if (close(d->fd))

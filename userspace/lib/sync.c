@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Locks, barriers, flags, bare acquire and release, prefetch: one ioctl each on the region's file.
- * Never caches anything: tokens and queues are the module's business.
+ * Locks, barriers, flags, bare acquire and release, prefetch: one ioctl each on the region's file,
+ * or none for a lock whose token is at this node and free. Never caches anything: tokens and
+ * queues are the module's business.
  */
 #include <errno.h>
 #include <inttypes.h>
 
-#include "internal.h"
+#include "table.h"
 
 static int lock_call(struct dsm *d, const char *who, unsigned long request, uint64_t key,
 		     unsigned int flags, uint64_t deadline_ns)
@@ -27,12 +28,21 @@ static int lock_call(struct dsm *d, const char *who, unsigned long request, uint
 
 int dsm_lock(struct dsm *d, uint64_t key)
 {
+	if (dsm_table_take(d, key) == DSM_FAST_DONE)
+		return 0;
 	return lock_call(d, "dsm_lock", DSM_IOC_LOCK, key, 0, 0);
 }
 
 int dsm_trylock(struct dsm *d, uint64_t key)
 {
-	return lock_call(d, "dsm_trylock", DSM_IOC_LOCK, key, DSM_LOCK_TRY, 0);
+	switch (dsm_table_take(d, key)) {
+	case DSM_FAST_DONE:
+		return 0;
+	case DSM_FAST_BUSY:
+		return dsm_error_set(EBUSY, "dsm_trylock: key 0x%" PRIx64 " of %s", key, d->path);
+	default:
+		return lock_call(d, "dsm_trylock", DSM_IOC_LOCK, key, DSM_LOCK_TRY, 0);
+	}
 }
 
 int dsm_timedlock(struct dsm *d, uint64_t key, const struct timespec *abs_monotonic)
@@ -42,6 +52,8 @@ int dsm_timedlock(struct dsm *d, uint64_t key, const struct timespec *abs_monoto
 	if (!abs_monotonic || abs_monotonic->tv_sec < 0 || abs_monotonic->tv_nsec < 0 ||
 	    abs_monotonic->tv_nsec >= 1000000000)
 		return dsm_error_set(EINVAL, "dsm_timedlock: the time is no valid timespec");
+	if (dsm_table_take(d, key) == DSM_FAST_DONE)
+		return 0;
 	deadline_ns = UINT64_MAX;
 	if ((uint64_t)abs_monotonic->tv_sec < INT64_MAX / 1000000000ull)
 		deadline_ns = (uint64_t)abs_monotonic->tv_sec * 1000000000ull +
@@ -51,6 +63,8 @@ int dsm_timedlock(struct dsm *d, uint64_t key, const struct timespec *abs_monoto
 
 int dsm_unlock(struct dsm *d, uint64_t key)
 {
+	if (dsm_table_give(d, key))
+		return 0;
 	return lock_call(d, "dsm_unlock", DSM_IOC_UNLOCK, key, 0, 0);
 }
 
