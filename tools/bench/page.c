@@ -109,7 +109,7 @@ static uint64_t read_all(const struct bench *b)
 
 int test_sequential(struct bench *b)
 {
-	long trials = bench_trials(b, 3), i;
+	long trials = bench_trials(b, 2), i;
 	const unsigned int pages = SEQUENTIAL_BYTES / BENCH_PAGE_BYTES;
 	struct series s, local;
 

@@ -52,6 +52,14 @@ CASES = (
                         *(s + ",diffpath=write" for s in PIPE)], manager=AT_WRITER),
 )
 
+# Rows of the plan for which the module offers nothing that a program could measure.
+NOT_OFFERED = (
+    ("LogP signatures, bandwidth by mechanism, null remote call",
+     "not measured: the module has no call that sends a message and nothing else"),
+    ("REG_MR and LOCAL_INV in the kernel",
+     "not measured: only the module could; window_bind_invalidate is what a program reaches"),
+)
+
 WORDS = ["floors", *(c.word for c in CASES)]
 
 
