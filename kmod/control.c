@@ -10,6 +10,7 @@
  */
 #include <linux/slab.h>
 #include "control.h"
+#include "core/admit.h"
 #include "core/policy.h"
 #include "shell.h"
 
@@ -61,6 +62,9 @@ static LIST_HEAD(calls);
 static DEFINE_SPINLOCK(calls_lock);
 static atomic_t next_xid;
 
+/* Requests of each peer that were not answered yet. */
+static atomic_t waiting[DSM_MAX_NODES];
+
 /*
  * Coordinator: whose turn it is to join, and who waits. Touched on the ordered
  * workqueue and in dsm_member_peer_lost(), under calls_lock.
@@ -102,12 +106,6 @@ static void complete_call(struct call *c, const struct dsm_wire_control *reply, 
 	complete(&c->done);
 }
 
-static bool is_decision(u8 op)
-{
-	return op == DSM_CONTROL_JOIN_BEGIN || op == DSM_CONTROL_JOIN_END ||
-	       op == DSM_CONTROL_CREATE || op == DSM_CONTROL_DESTROY || op == DSM_CONTROL_ACTIVATE;
-}
-
 static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg, struct call *local)
 {
 	struct request *q = kzalloc(sizeof(*q), GFP_KERNEL);
@@ -120,7 +118,8 @@ static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg, 
 	q->xid = xid;
 	q->msg = *msg;
 	q->local = local;
-	queue_work(is_decision(msg->op) ? dsm_node.coordinator_wq : dsm_node.control_wq, &q->work);
+	atomic_inc(&waiting[from]);
+	queue_work(dsm_control_decides(msg->op) ? dsm_node.coordinator_wq : dsm_node.control_wq, &q->work);
 	return 0;
 }
 
@@ -162,6 +161,12 @@ int dsm_control_call(u16 node, struct dsm_wire_control *msg)
 	return err ? err : c.status;
 }
 
+static void request_free(struct request *q)
+{
+	atomic_dec(&waiting[q->from]);
+	kfree(q);
+}
+
 static void answer(struct request *q, int status)
 {
 	q->msg.status = cpu_to_le32(-status);
@@ -172,7 +177,28 @@ static void answer(struct request *q, int status)
 	} else if (send_control(q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg)) {
 		pr_debug("dsm: control answer to node %u not sent\n", q->from);
 	}
-	kfree(q);
+	request_free(q);
+}
+
+static int say(struct dsm_wire_control *msg, int err, const char *text)
+{
+	strscpy((char *)msg->text, text, sizeof(msg->text));
+	return err;
+}
+
+/* A request of a peer: queued, or refused at once if it has too many here. */
+static int take_request(u16 from, u32 xid, struct dsm_wire_control *msg)
+{
+	int err;
+
+	if (atomic_read(&waiting[from]) < DSM_CONTROL_PER_NODE)
+		return queue_request(from, xid, msg, NULL);
+	atomic64_inc(&dsm_node.stats.requests_refused);
+	err = say(msg, -EDQUOT, "this node has too many control requests under way; try again");
+	msg->status = cpu_to_le32(-err);
+	if (send_control(from, DSM_MSG_CONTROL_REPLY, xid, msg))
+		pr_debug("dsm: control answer to node %u not sent\n", from);
+	return 0;
 }
 
 /**
@@ -200,7 +226,7 @@ int dsm_member_recv(u16 from, const u8 *msg, u32 len)
 		goto out;
 	err = 0;
 	if (hdr.type == DSM_MSG_CONTROL) {
-		err = queue_request(from, le32_to_cpu(hdr.xid), body, NULL);
+		err = take_request(from, le32_to_cpu(hdr.xid), body);
 		goto out;
 	}
 	status = -(int)min(le32_to_cpu(body->status), (u32)MAX_ERRNO);
@@ -364,7 +390,7 @@ void dsm_member_peer_lost(u16 node)
 	list_for_each_entry_safe(q, tmp, &join_queue, link)
 		if (q->from == node) {
 			list_del(&q->link);
-			kfree(q);
+			request_free(q);
 		}
 	spin_unlock(&calls_lock);
 	next_joiner();
@@ -417,12 +443,6 @@ static bool place_is_free(u64 addr, u64 pages)
 	return free;
 }
 
-static int say(struct dsm_wire_control *msg, int err, const char *text)
-{
-	strscpy((char *)msg->text, text, sizeof(msg->text));
-	return err;
-}
-
 static int decide_create(struct dsm_wire_control *msg)
 {
 	struct dsm_wire_region *d = &msg->region;
@@ -446,6 +466,7 @@ static int decide_create(struct dsm_wire_control *msg)
 	d->addr = cpu_to_le64(addr);
 	d->id = cpu_to_le32(dsm_node.last_region + 1);
 	d->members = cpu_to_le64(READ_ONCE(dsm_node.joined));
+	d->users = 0;
 	err = broadcast(msg, DSM_CONTROL_APPLY_CREATE, &done);
 	if (err)
 		undo_broadcast(msg, DSM_CONTROL_APPLY_DESTROY, done);
@@ -470,17 +491,20 @@ static int decide_destroy(struct dsm_wire_control *msg)
 	return err;
 }
 
-static int decide_activate(struct dsm_wire_control *msg)
+static int decide_activate(struct dsm_wire_control *msg, u16 from)
 {
 	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
-	u64 done;
+	u64 done, users;
 	int err = 0;
 
 	if (IS_ERR(r))
 		return -ENXIO;
-	if (!r->space->n_members) {
+	users = READ_ONCE(r->space->users);
+	if (!r->space->n_members || !(users & BIT_ULL(from))) {
 		dsm_region_describe(r, &msg->region);
-		msg->region.members = cpu_to_le64(READ_ONCE(dsm_node.joined));
+		if (!msg->region.members)
+			msg->region.members = cpu_to_le64(READ_ONCE(dsm_node.joined));
+		msg->region.users = cpu_to_le64(users | BIT_ULL(from));
 		err = broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
 	}
 	dsm_region_describe(r, &msg->region);
@@ -499,7 +523,8 @@ static int apply_to_region(struct dsm_wire_control *msg)
 	case DSM_CONTROL_APPLY_MEMBERS:
 		err = -EINVAL;
 		if (msg->region.members)
-			err = dsm_region_set_members(r, le64_to_cpu(msg->region.members));
+			err = dsm_region_set_members(r, le64_to_cpu(msg->region.members),
+						     le64_to_cpu(msg->region.users));
 		break;
 	case DSM_CONTROL_PREPARE_DESTROY:
 		if (atomic_cmpxchg(&r->opens, 0, -1) > 0)
@@ -540,8 +565,12 @@ static void serve(struct work_struct *work)
 	struct request *q = container_of(work, struct request, work);
 	int err;
 
-	if (is_decision(q->msg.op) && coordinator() != dsm_node.engine->self) {
-		answer(q, say(&q->msg, -EAGAIN, "the coordinator has changed; try again"));
+	err = dsm_control_admit(q->msg.op, le64_to_cpu(q->msg.members), q->from,
+				dsm_node.engine->self, READ_ONCE(dsm_node.joined),
+				READ_ONCE(dsm_node.inviter));
+	if (err) {
+		atomic64_inc(&dsm_node.stats.requests_refused);
+		answer(q, say(&q->msg, err, "the coordinator has changed; try again"));
 		return;
 	}
 	switch (q->msg.op) {
@@ -564,7 +593,7 @@ static void serve(struct work_struct *work)
 		err = decide_destroy(&q->msg);
 		break;
 	case DSM_CONTROL_ACTIVATE:
-		err = decide_activate(&q->msg);
+		err = decide_activate(&q->msg, q->from);
 		break;
 	case DSM_CONTROL_APPLY_CREATE:
 		err = dsm_region_add(&q->msg.region);
@@ -692,7 +721,7 @@ void dsm_control_drain(void)
 	spin_lock(&calls_lock);
 	list_for_each_entry_safe(q, tmp, &join_queue, link) {
 		list_del(&q->link);
-		kfree(q);
+		request_free(q);
 	}
 	joiner = DSM_NO_NODE;
 	spin_unlock(&calls_lock);

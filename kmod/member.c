@@ -192,6 +192,7 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
 		goto out;
 	}
 	coordinator = __ffs64(le64_to_cpu(msg->members));
+	WRITE_ONCE(n->inviter, coordinator);
 	ret = connect_members(n, msg, deadline, err);
 	if (ret)
 		goto out;

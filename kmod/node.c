@@ -457,6 +457,8 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	n->peers[node].state = err == -ESHUTDOWN ? DSM_NODE_LEFT : DSM_NODE_LOST;
 	strscpy(n->peers[node].reason, reason, sizeof(n->peers[node].reason));
 	n->joined &= ~BIT_ULL(node);
+	if (err == -ESHUTDOWN)
+		dsm_engine_peer_left(n->engine, node);
 	dsm_engine_peer_lost(n->engine, node, &acts);
 	dsm_step_end(&acts);
 	lose_keys(n, node);
@@ -535,6 +537,7 @@ void dsm_engine_start(void)
 	n->engine->lock_cap = dsm_param_lock_cap;
 	memset(n->peers, 0, sizeof(n->peers));
 	n->joined = 0;
+	n->inviter = DSM_NO_NODE;
 	spin_unlock(&n->lock);
 }
 

@@ -92,6 +92,7 @@ void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info
  */
 int dsm_node_region_open(struct dsm_region *r);
 void dsm_node_region_close(struct dsm_region *r);
+u64 dsm_node_region_lost(struct dsm_region *r);
 
 /* ---- synchronisation; owner: one process through one open file ---- */
 struct dsm_owner {
@@ -106,9 +107,14 @@ int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o);
 int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o);
 /* Number > 0 for the words of the lock table, which exists from then on. */
 int dsm_node_lock_table(struct dsm_region *r, const struct dsm_owner *o);
-int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o);
+/*
+ * @told: of the open file: bitmap of lost nodes that its program was told of; nobody waits for those.
+ * Starts with dsm_node_region_lost() at open; a call that fails with -EHOSTDOWN adds to it.
+ */
+int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
+		     u64 *told);
 int dsm_node_flag_set(struct dsm_region *r, u64 key);
-int dsm_node_flag_wait(struct dsm_region *r, u64 key);
+int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told);
 int dsm_node_flag_clear(struct dsm_region *r, u64 key);
 int dsm_node_acquire(struct dsm_region *r);
 int dsm_node_release(struct dsm_region *r);

@@ -125,11 +125,12 @@ static void space_members(struct dsm_space *s, u64 members)
  * dsm_region_set_members() - fix which nodes home a region's pages and serve its keys
  * @r:       region
  * @members: bitmap, not 0
+ * @users:   bitmap: nodes that have opened it or are about to; added to those known
  *
  * Context: process.
  * Return: 0, -EEXIST they are fixed already, to others.
  */
-int dsm_region_set_members(struct dsm_region *r, u64 members)
+int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users)
 {
 	u64 have = 0;
 	u16 i;
@@ -137,6 +138,7 @@ int dsm_region_set_members(struct dsm_region *r, u64 members)
 	spin_lock(&dsm_node.lock);
 	if (!r->space->n_members)
 		space_members(r->space, members);
+	r->space->users |= users;
 	for (i = 0; i < r->space->n_members; i++)
 		have |= BIT_ULL(r->space->members[i]);
 	spin_unlock(&dsm_node.lock);
@@ -179,6 +181,7 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
 	r->space->id = r->id;
 	r->space->pages = r->pages;
 	r->space->shell = r;
+	r->space->users = le64_to_cpu(d->users);
 	space_members(r->space, le64_to_cpu(d->members));
 	return 0;
 }
@@ -338,6 +341,7 @@ void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc)
 	desc->gid = cpu_to_le32(from_kgid(&init_user_ns, r->group));
 	desc->mode = cpu_to_le32(r->mode);
 	desc->members = cpu_to_le64(members_of(r));
+	desc->users = cpu_to_le64(READ_ONCE(r->space->users));
 	strscpy((char *)desc->policy, r->policy, sizeof(desc->policy));
 }
 
@@ -370,6 +374,23 @@ int dsm_node_region_open(struct dsm_region *r)
 	if (err)
 		dsm_node_region_close(r);
 	return err;
+}
+
+/**
+ * dsm_node_region_lost() - users of a region that are lost
+ * @r: region
+ *
+ * Context: any.
+ * Return: bitmap of nodes.
+ */
+u64 dsm_node_region_lost(struct dsm_region *r)
+{
+	u64 lost;
+
+	spin_lock(&dsm_node.lock);
+	lost = r->space->users & ~dsm_node.engine->alive;
+	spin_unlock(&dsm_node.lock);
+	return lost;
 }
 
 /**
@@ -473,6 +494,7 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_LOCKS_REMOTE] = c->locks_remote;
 	out[DSM_STAT_BARRIERS] = c->barriers;
 	out[DSM_STAT_FLAGS] = c->flags;
+	out[DSM_STAT_REQUESTS_REFUSED] = c->requests_refused;
 }
 
 /**
@@ -523,6 +545,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_NS_MESSAGE] = atomic64_read(&s->ns_message);
 	down_read(&n->net_lock);
 	out[DSM_STAT_INVALID_MSGS] = atomic64_read(&s->invalid_msgs);
+	out[DSM_STAT_REQUESTS_REFUSED] += atomic64_read(&s->requests_refused);
 	out[DSM_STAT_MSGS_SENT] = atomic64_read(&s->old_tx_msgs);
 	out[DSM_STAT_MSGS_RECEIVED] = atomic64_read(&s->old_rx_msgs);
 	out[DSM_STAT_BYTES_SENT] = atomic64_read(&s->old_tx_bytes);

@@ -29,7 +29,7 @@ enum dsm_membership { DSM_MEMBER_NONE, DSM_MEMBER_JOINING, DSM_MEMBER_JOINED, DS
 struct dsm_shell_stats {
 	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag,
 		ns_wait_page;
-	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs;
+	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused;
 	/* Traffic of peers that are gone. */
 	atomic64_t old_tx_msgs, old_rx_msgs, old_tx_bytes, old_rx_bytes, old_stalls;
 	/* Fault counts of regions that are gone. */
@@ -63,6 +63,7 @@ struct dsm_peer_record {
  * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
  * @losing:    losses of peers that are being worked on; leaving waits for them
  * @joined:    bitmap of members that finished joining; guarded by @lock
+ * @inviter:   coordinator of the cluster that is being joined; DSM_NO_NODE before
  * @peers:     by id; guarded by @lock
  * @regions:   struct dsm_region by id
  * @regions_lock: serialises changes of @regions and the making of lock tables, and a region's counters' move to @stats
@@ -89,6 +90,7 @@ struct dsm_node {
 	u32 twin_limit;
 	atomic_t losing;
 	u64 joined;
+	u16 inviter;
 	struct dsm_peer_record peers[DSM_MAX_NODES];
 	struct xarray regions;
 	struct mutex regions_lock;
@@ -189,7 +191,7 @@ extern const struct dsm_mm_ops dsm_shell_mm_ops;
 int dsm_region_add(const struct dsm_wire_region *desc);
 void dsm_region_remove(struct dsm_region *r);
 void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);
-int dsm_region_set_members(struct dsm_region *r, u64 members);
+int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users);
 struct dsm_region *dsm_region_by_name(const char *name);
 void dsm_regions_drop_all(void);
 u64 dsm_region_homed_pages(struct dsm_region *r);

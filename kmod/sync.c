@@ -435,7 +435,7 @@ static void arrival_free(struct arrival *a)
 	kfree(a);
 }
 
-static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
+static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o, u64 told,
 		  struct arrival **out)
 {
 	struct dsm_actions acts;
@@ -454,6 +454,7 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 	a->parties = parties;
 	a->owner = *o;
 	dsm_wait_init(&a->wait);
+	a->wait.w.told = told;
 	spin_lock(&arrivals_lock);
 	list_add_tail(&a->link, &arrivals);
 	spin_unlock(&arrivals_lock);
@@ -480,18 +481,29 @@ static bool arrival_abort(struct arrival *a)
 	return aborted;
 }
 
+/* The program hears of a loss: from now on it does not wait for who is lost. */
+static int tell(struct dsm_region *r, u64 *told, int ret)
+{
+	if (ret == -EHOSTDOWN)
+		WRITE_ONCE(*told, READ_ONCE(*told) | dsm_node_region_lost(r));
+	return ret;
+}
+
 /**
  * dsm_node_barrier() - release, wait for all parties, acquire
  * @r:       region
  * @key:     any
  * @parties: callers in the whole cluster
  * @o:       caller
+ * @told:    lost nodes that the caller does not count on; updated
  *
  * Context: process; waits interruptibly.
  * Return: 0; -EINVAL other callers gave another count; -EOWNERDEAD a party ended inside;
- * -EHOSTDOWN; -EINTR killed; -ERESTARTNOINTR: run the signal handler and call again.
+ * -EHOSTDOWN a party, or who may be one, is lost; -EDQUOT too many threads of this node wait;
+ * -EINTR killed; -ERESTARTNOINTR: run the signal handler and call again.
  */
-int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o)
+int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
+		     u64 *told)
 {
 	struct arrival *a = arrival_find(r, key, o);
 	u64 start = dsm_now_ns();
@@ -500,9 +512,9 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	if (!parties)
 		return -EINVAL;
 	if (!a) {
-		ret = arrive(r, key, parties, o, &a);
+		ret = arrive(r, key, parties, o, READ_ONCE(*told), &a);
 		if (ret)
-			return ret;
+			return tell(r, told, ret);
 	} else if (a->parties != parties) {
 		return -EINVAL;
 	}
@@ -521,7 +533,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_barrier);
 	if (!ret)
 		dsm_acquire_apply();
-	return ret;
+	return tell(r, told, ret);
 }
 
 static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
@@ -570,7 +582,7 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 
 /* ---- flags ---- */
 
-static int flag_op(struct dsm_region *r, u64 key, u8 op)
+static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
 {
 	struct dsm_node *n = &dsm_node;
 	struct dsm_actions acts;
@@ -579,6 +591,7 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op)
 	int ret;
 
 	dsm_wait_init(&wait);
+	wait.w.told = told;
 	dsm_step_begin(&acts);
 	ret = dsm_flag_start(n->engine, r->space, key, op, &wait.w, &acts);
 	dsm_step_end(&acts);
@@ -610,26 +623,28 @@ int dsm_node_flag_set(struct dsm_region *r, u64 key)
 {
 	int ret = release_wait();
 
-	return ret ? ret : flag_op(r, key, DSM_FLAG_SET);
+	return ret ? ret : flag_op(r, key, DSM_FLAG_SET, 0);
 }
 
 /**
  * dsm_node_flag_wait() - wait until a flag is set, then acquire
- * @r:   region
- * @key: any
+ * @r:    region
+ * @key:  any
+ * @told: lost nodes that the caller does not count on; updated
  *
  * Context: process; waits interruptibly.
- * Return: 0, -EINTR, -EHOSTDOWN.
+ * Return: 0, -EINTR, -EHOSTDOWN the manager, or who may be the setter, is lost; -EDQUOT too many
+ * threads of this node wait.
  */
-int dsm_node_flag_wait(struct dsm_region *r, u64 key)
+int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)
 {
 	u64 start = dsm_now_ns();
-	int ret = flag_op(r, key, DSM_FLAG_WAIT);
+	int ret = flag_op(r, key, DSM_FLAG_WAIT, READ_ONCE(*told));
 
 	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_flag);
 	if (!ret)
 		dsm_acquire_apply();
-	return ret;
+	return tell(r, told, ret);
 }
 
 /**
@@ -642,5 +657,5 @@ int dsm_node_flag_wait(struct dsm_region *r, u64 key)
  */
 int dsm_node_flag_clear(struct dsm_region *r, u64 key)
 {
-	return flag_op(r, key, DSM_FLAG_CLEAR);
+	return flag_op(r, key, DSM_FLAG_CLEAR, 0);
 }

@@ -178,6 +178,7 @@ enum dsm_stat {
 	DSM_STAT_NS_WAIT_PAGE,		/* waiting for page replies */
 	DSM_STAT_NS_WAIT_RELEASE,	/* waiting for diff acks */
 	DSM_STAT_NS_MESSAGE,		/* message handlers */
+	DSM_STAT_REQUESTS_REFUSED,	/* peers' requests: too many kept, or not the coordinator's */
 	DSM_STAT_COUNT
 };
 

@@ -6,7 +6,7 @@
  * The manager collects arrivals (node, ticket) until as many have come as the callers say, then
  * sends each node one departure with its tickets and the knowledge it lacks. A party that ends
  * inside makes the episode fail for all others, those who come later included. Never counts
- * threads per node: nobody knows how many will come.
+ * threads per node: nobody knows how many will come, nor, the first time, from where.
  */
 #include "barrier.h"
 #include "interval.h"
@@ -87,7 +87,7 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 node, 
 		dsm_wire_put(m, &ticket, sizeof(ticket));
 		count++;
 		list_del(&q->cont.link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_served_free(e, q);
 	}
 	if (count & 1)
 		dsm_wire_put(m, &pad, sizeof(pad));
@@ -108,7 +108,7 @@ static void depart_list(struct dsm_engine *e, struct list_head *list, u32 region
 			continue;
 		list_del(&q->cont.link);
 		wake_local(e, q->xid, status, acts);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_served_free(e, q);
 	}
 	while (!list_empty(list)) {
 		q = list_first_entry(list, struct dsm_request, cont.link);
@@ -169,7 +169,7 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		if (dsm_engine_alive(e, q->node))
 			refuse(e, q, -(int)q->value, acts);
 		else
-			dsm_pool_give(e, DSM_POOL_REQUEST, q);
+			dsm_served_free(e, q);
 		return;
 	}
 	b = get(e, q->region, q->key);
@@ -181,6 +181,11 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		refuse(e, q, -EINVAL, acts);
 		return;
 	}
+	if (!b->status && b->last_parties != q->value && dsm_space_lost(e, q->region) & ~q->told &&
+	    !q->op && dsm_engine_alive(e, q->node)) {
+		refuse(e, q, -EHOSTDOWN, acts);	/* a lost user may be a party: nobody can say */
+		return;
+	}
 	if (!b->seen) {
 		list_del_init(&b->idle);
 		e->n_idle_barriers--;
@@ -190,7 +195,7 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 	b->members |= 1ull << q->node;
 	if (q->op || !dsm_engine_alive(e, q->node)) {	/* gone before its arrival was counted */
 		b->status = q->op ? -EOWNERDEAD : -EHOSTDOWN;
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_served_free(e, q);
 	} else {
 		list_add_tail(&q->cont.link, &b->arrivals);
 	}
@@ -198,20 +203,26 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		end_episode(e, b, acts);
 }
 
-static struct dsm_request *new_arrival(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
-				       u32 parties)
+/* Count an arrival, now or when all that its node knew is known here. */
+static void accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32 region, u16 node,
+		   u32 xid, bool complete, struct dsm_actions *acts)
 {
-	struct dsm_request *q = dsm_pool_take(e, DSM_POOL_REQUEST);
-
-	*q = (struct dsm_request){
+	struct dsm_request *q = dsm_served_new(e, &(struct dsm_request){
 		.type = DSM_MSG_BAR_ARRIVE,
 		.node = node,
 		.region = region,
 		.xid = xid,
-		.value = parties,
-		.key = key,
-	};
-	return q;
+		.value = le32_to_cpu(body->parties),
+		.key = le64_to_cpu(body->key),
+		.told = le64_to_cpu(body->told),
+	});
+
+	if (dsm_served_too_many(e, q))
+		refuse(e, q, -EDQUOT, acts);
+	else if (complete)
+		dsm_barrier_serve(e, q, acts);
+	else
+		dsm_pull(e, node, &q->cont, DSM_CONT_REQUEST, acts);
 }
 
 /**
@@ -229,7 +240,11 @@ static struct dsm_request *new_arrival(struct dsm_engine *e, u32 region, u64 key
 int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 parties,
 		       struct dsm_waiter *w, struct dsm_actions *acts)
 {
-	struct dsm_wire_arrive body = { .key = cpu_to_le64(key), .parties = cpu_to_le32(parties) };
+	struct dsm_wire_arrive body = {
+		.key = cpu_to_le64(key),
+		.parties = cpu_to_le32(parties),
+		.told = cpu_to_le64(w->told),
+	};
 	u16 root = dsm_manager(s, DSM_MSG_BAR_ARRIVE, key);
 	struct dsm_msgbuf *m;
 
@@ -237,7 +252,7 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 		return -EHOSTDOWN;
 	dsm_request_add(e, w, root);
 	if (root == e->self) {
-		dsm_barrier_serve(e, new_arrival(e, s->id, key, root, w->xid, parties), acts);
+		accept(e, &body, s->id, root, w->xid, true, acts);
 		return 0;
 	}
 	m = dsm_msg_new(e, root, DSM_CLASS_REQ, DSM_MSG_BAR_ARRIVE, s->id, w->xid);
@@ -272,7 +287,7 @@ static void abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node
 			if (q->node != node || q->xid != xid)
 				continue;
 			list_del(&q->cont.link);
-			dsm_pool_give(e, DSM_POOL_REQUEST, q);
+			dsm_served_free(e, q);
 			b->status = -EOWNERDEAD;
 			end_episode(e, b, acts);
 			return;
@@ -340,6 +355,9 @@ static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 	case EINVAL:
 		status = -EINVAL;
 		break;
+	case EDQUOT:
+		status = -EDQUOT;
+		break;
 	default:
 		status = -EHOSTDOWN;
 	}
@@ -379,7 +397,6 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	u32 xid = le32_to_cpu(hdr->xid);
 	struct dsm_wire_arrive body;
-	struct dsm_request *q;
 	int complete;
 
 	if (hdr->type == DSM_MSG_BAR_DEPART)
@@ -395,11 +412,7 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	complete = dsm_know_take(e, from, from, hdr->flags, r);
 	if (complete < 0 || !body.parties)
 		return -EPROTO;
-	q = new_arrival(e, s->id, le64_to_cpu(body.key), from, xid, le32_to_cpu(body.parties));
-	if (complete)
-		dsm_barrier_serve(e, q, acts);
-	else
-		dsm_pull(e, from, &q->cont, DSM_CONT_REQUEST, acts);
+	accept(e, &body, s->id, from, xid, complete, acts);
 	return 0;
 }
 
@@ -410,8 +423,9 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
  * @node: lost node
  * @acts: actions
  *
- * It does if it arrived, if it took part the last time, or if there was no last
- * time to compare with.
+ * It does if it arrived, or if it took part the last time. If there was no last time to compare
+ * with it may, provided that it used the region; those who were told of its loss before they came
+ * do not count on it.
  *
  * Context: engine lock held.
  */
@@ -420,21 +434,28 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 {
 	u64 bit = 1ull << node;
 	struct dsm_request *q, *tmp;
+	bool untold = b->status, guess;
 
 	if (!b->seen)
 		return;
 	list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
-		if (q->node != node)
-			continue;
-		list_del(&q->cont.link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		if (q->node == node) {
+			list_del(&q->cont.link);
+			dsm_served_free(e, q);
+		} else if (!(q->told & bit)) {
+			untold = true;
+		}
 	}
-	if (!(b->members & bit) && b->last_parties == b->parties && !(b->last_members & bit))
+	guess = !(b->members & bit) && b->last_parties != b->parties;
+	if (guess && !(untold && dsm_space_lost(e, b->region) & bit))
+		return;
+	if (!guess && !((b->members | b->last_members) & bit))
 		return;
 	b->status = -EHOSTDOWN;
-	b->last_members |= bit;
-	b->last_parties = b->parties;
 	b->seen = b->parties;	/* the rest of it is refused at the door, see dsm_barrier_serve() */
 	b->members |= bit;
 	end_episode(e, b, acts);
+	/* Perhaps it was no party: who has heard of the loss may try again with as many. */
+	if (guess)
+		b->last_parties = 0;
 }

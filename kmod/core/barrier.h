@@ -45,7 +45,8 @@ struct dsm_barrier {
 
 /*
  * Arrive (after a release). @w is woken when all have; then
- * acquire. 0, or -EHOSTDOWN: manager lost, w not queued.
+ * acquire. The first time with so many parties it fails with -EHOSTDOWN once a user of the region
+ * is lost that is not in @w->told. 0, or -EHOSTDOWN: manager lost, w not queued.
  */
 int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 parties,
 		       struct dsm_waiter *w, struct dsm_actions *acts);

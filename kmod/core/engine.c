@@ -44,6 +44,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	e->self = DSM_NO_NODE;
 	e->log_cap = LOG_CAP;
 	e->lock_cap = LOCK_CAP;
+	e->request_cap = DSM_REQUESTS_PER_NODE;
 	e->locks = tables;
 	e->barriers = tables + DSM_KEY_BUCKETS;
 	e->flags = tables + 2 * DSM_KEY_BUCKETS;
@@ -77,6 +78,16 @@ void dsm_engine_set_self(struct dsm_engine *e, u16 self)
 	dsm_engine_peer_up(e, self);
 }
 
+static void forget_user(struct dsm_engine *e, u16 node)
+{
+	struct dsm_space *s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(e->spaces); i++)
+		hlist_for_each_entry(s, &e->spaces[i], link)
+			s->users &= ~(1ull << node);
+}
+
 /**
  * dsm_engine_peer_up() - a node can be reached from now on
  * @e:    engine
@@ -89,6 +100,21 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 	e->alive |= 1ull << node;
 	e->n_nodes = max_t(u16, e->n_nodes, node + 1);
 	memset(e->peer_known[node], 0, sizeof(e->peer_known[node]));
+	forget_user(e, node);	/* who had this id before is another */
+}
+
+/**
+ * dsm_engine_peer_left() - a node says goodbye; its loss follows
+ * @e:    engine
+ * @node: its id
+ *
+ * It had no region open, so nobody there can set a flag or come to a barrier.
+ *
+ * Context: engine lock held.
+ */
+void dsm_engine_peer_left(struct dsm_engine *e, u16 node)
+{
+	forget_user(e, node);
 }
 
 /**
@@ -146,13 +172,89 @@ struct dsm_space *dsm_space_find(struct dsm_engine *e, u32 region)
 	return NULL;
 }
 
+/**
+ * dsm_space_lost() - users of a region that are lost
+ * @e:      engine
+ * @region: id, any number
+ *
+ * Context: engine lock held.
+ * Return: bitmap of nodes; 0 for an unknown region.
+ */
+u64 dsm_space_lost(struct dsm_engine *e, u32 region)
+{
+	struct dsm_space *s = dsm_space_find(e, region);
+
+	return s ? s->users & ~e->alive : 0;
+}
+
+/* Fetches and lock requests are few by their nature and not counted. */
+static bool is_counted(const struct dsm_request *q)
+{
+	return q->type == DSM_MSG_FLAG_OP || q->type == DSM_MSG_SYNC_PUSH ||
+	       q->type == DSM_MSG_BAR_ARRIVE || q->type == DSM_MSG_BAR_DEPART;
+}
+
+/**
+ * dsm_served_new() - keep a flag or barrier request of a node
+ * @e:    engine
+ * @init: its contents
+ *
+ * Context: engine lock held.
+ * Return: the request, from the pool; to be given back by dsm_served_free().
+ */
+struct dsm_request *dsm_served_new(struct dsm_engine *e, const struct dsm_request *init)
+{
+	struct dsm_request *q = dsm_pool_take(e, DSM_POOL_REQUEST);
+
+	*q = *init;
+	dsm_assert(is_counted(q));
+	e->served[q->node]++;
+	return q;
+}
+
+/**
+ * dsm_served_free() - a request is answered or of no use any more
+ * @e: engine
+ * @q: request of any type, in no list
+ *
+ * Context: engine lock held.
+ */
+void dsm_served_free(struct dsm_engine *e, struct dsm_request *q)
+{
+	if (is_counted(q))
+		e->served[q->node]--;
+	dsm_pool_give(e, DSM_POOL_REQUEST, q);
+}
+
+/**
+ * dsm_served_too_many() - must a new request be refused?
+ * @e: engine
+ * @q: request, counted already
+ *
+ * What wakes others (a SET) has room of its own, or a node whose threads all wait could never
+ * go on.
+ *
+ * Context: engine lock held.
+ * Return: true: its node has too many here; counted as refused.
+ */
+bool dsm_served_too_many(struct dsm_engine *e, const struct dsm_request *q)
+{
+	bool waits = q->type == DSM_MSG_BAR_ARRIVE ||
+		     (q->type == DSM_MSG_FLAG_OP && q->op == DSM_FLAG_WAIT);
+
+	if (e->served[q->node] <= (waits ? e->request_cap : 2 * e->request_cap))
+		return false;
+	e->stats.requests_refused++;
+	return true;
+}
+
 static void forget_requests(struct dsm_engine *e, struct list_head *list)
 {
 	struct dsm_request *q, *tmp;
 
 	list_for_each_entry_safe(q, tmp, list, cont.link) {
 		list_del(&q->cont.link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_served_free(e, q);
 	}
 }
 
@@ -172,7 +274,7 @@ static void forget_conts(struct dsm_engine *e, struct list_head *list, u32 regio
 		if (region && q->region != region)
 			continue;
 		list_del(&c->link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_served_free(e, q);
 	}
 }
 
@@ -568,6 +670,12 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 				dsm_act_wake(e, acts, w, -EHOSTDOWN);
 }
 
+static u32 freed_keys(const struct dsm_engine *e)
+{
+	return e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_BARRIER].count +
+	       e->pool[DSM_POOL_FLAG].count;
+}
+
 /**
  * dsm_engine_lose_bucket() - a peer is gone: the objects of one hash chain
  * @e:      engine
@@ -585,7 +693,7 @@ int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
 	struct dsm_barrier *b;
 	struct dsm_lock *l;
 	struct dsm_flag *f;
-	u32 before = e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_FLAG].count;
+	u32 before = freed_keys(e);
 	int n = 0;
 
 	hlist_for_each_entry(l, &e->locks[bucket], by_key)
@@ -600,13 +708,13 @@ int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
 		}
 	hlist_for_each_entry(f, &e->flags[bucket], by_key)
 		if (n++ == skip) {
-			dsm_flag_peer_lost(e, f, node);
+			dsm_flag_peer_lost(e, f, node, acts);
 			goto one_done;
 		}
 	return -1;
 one_done:
 	/* An object that was freed has made room for its successor. */
-	if (e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_FLAG].count > before)
+	if (freed_keys(e) > before)
 		return skip;
 	return skip + 1;
 }

@@ -104,6 +104,8 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @pages:   length
  * @members: nodes that home its pages and serve its keys, in order; fixed on first use
  * @n_members: 0 until then
+ * @users:   bitmap: nodes that have opened it and did not leave in good order; a lost one may be
+ *           the one that a flag wait or a barrier waits for
  * @policy:  settings
  * @slots:   locks shared with processes, or NULL; set once
  * @shell:   the shell's region
@@ -114,6 +116,7 @@ struct dsm_space {
 	u64 pages;
 	u16 members[DSM_MAX_NODES];
 	u16 n_members;
+	u64 users;
 	struct dsm_policy policy;
 	struct dsm_slots *slots;
 	void *shell;
@@ -185,6 +188,7 @@ struct dsm_lock_owner {
  * @try_only: for locks: do not queue
  * @done:   set when it is put on the wake list; from then on the engine has forgotten it
  * @owner:  who takes the lock
+ * @told:   for flag waits and barriers: bitmap of lost nodes that the caller was told of before
  */
 struct dsm_waiter {
 	struct dsm_cont cont;
@@ -198,6 +202,7 @@ struct dsm_waiter {
 	bool try_only;
 	bool done;
 	struct dsm_lock_owner owner;
+	u64 told;
 };
 
 /**
@@ -208,8 +213,9 @@ struct dsm_waiter {
  * @node:   sender
  * @region: region id
  * @xid:    the sender's request id
- * @value:  page index or parties
+ * @value:  page index or parties; a positive errno once a flag wait or arrival has failed
  * @key:    key of a lock, barrier or flag
+ * @told:   lost nodes that the caller was told of before: see struct dsm_waiter
  */
 struct dsm_request {
 	struct dsm_cont cont;
@@ -220,7 +226,14 @@ struct dsm_request {
 	u32 xid;
 	u32 value;
 	u64 key;
+	u64 told;
 };
+
+/*
+ * Flag waits and barrier arrivals of one node that a manager keeps at most; requests that are
+ * only passing (a SET whose knowledge is being pulled) may be as many again.
+ */
+#define DSM_REQUESTS_PER_NODE 4096u
 
 /**
  * struct dsm_actions - what a step leaves for the shell, to be done after the lock is dropped
@@ -336,6 +349,7 @@ struct dsm_core_stats {
 	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received,
 		inval_all;
 	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;
+	u64 requests_refused;
 };
 
 /**
@@ -377,6 +391,8 @@ struct dsm_core_stats {
  * @ready:       struct dsm_cont: can go on now, one per dsm_engine_run()
  * @requests:    hash of struct dsm_waiter by request id
  * @deferred:    struct dsm_request: fetches of pages whose claim is under way
+ * @served:      by node: its flag and barrier requests that are kept here
+ * @request_cap: limit of each @served, DSM_REQUESTS_PER_NODE
  * @locks:       hash of struct dsm_lock, DSM_KEY_BUCKETS heads
  * @held:        struct dsm_lock in state HELD
  * @cached:      struct dsm_lock: tokens cached here for other managers, oldest first
@@ -434,6 +450,8 @@ struct dsm_engine {
 	struct list_head ready;
 	struct hlist_head requests[256];
 	struct list_head deferred;
+	u32 served[DSM_MAX_NODES];
+	u32 request_cap;
 
 	struct hlist_head *locks;
 	struct list_head held;
@@ -453,6 +471,8 @@ struct dsm_engine {
 void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shell);
 void dsm_engine_set_self(struct dsm_engine *e, u16 self);
 void dsm_engine_peer_up(struct dsm_engine *e, u16 node);
+/* A peer says goodbye: nothing runs there any more that others could wait for. */
+void dsm_engine_peer_left(struct dsm_engine *e, u16 node);
 void dsm_space_add(struct dsm_engine *e, struct dsm_space *s);
 void dsm_space_del(struct dsm_engine *e, struct dsm_space *s);
 struct dsm_space *dsm_space_find(struct dsm_engine *e, u32 region);
@@ -501,6 +521,11 @@ void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *
 void dsm_waiter_init(struct dsm_waiter *w);
 void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer);
 struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid);
+/* Requests for flags and barriers, counted by node. */
+struct dsm_request *dsm_served_new(struct dsm_engine *e, const struct dsm_request *init);
+void dsm_served_free(struct dsm_engine *e, struct dsm_request *q);
+bool dsm_served_too_many(struct dsm_engine *e, const struct dsm_request *q);
+u64 dsm_space_lost(struct dsm_engine *e, u32 region);
 u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key);
 struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key);
 static inline u32 dsm_hash_key(u32 region, u64 key)

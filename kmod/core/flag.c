@@ -5,7 +5,8 @@
  *
  * The manager answers with all it knows: more than the setter knew is always legal, and a flag
  * needs no vector time of its own. It logs, it does not apply. Never blocks: a wait is a queued
- * request.
+ * request. Nobody knows who will set a flag: a wait fails when any user of the region is lost,
+ * unless the caller was told of that loss before.
  */
 #include "flag.h"
 #include "interval.h"
@@ -64,7 +65,7 @@ static void reply(struct dsm_engine *e, struct dsm_request *q, int status, struc
 		dsm_know_put(e, m, q->node);
 		dsm_act_send(acts, m);
 	}
-	dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	dsm_served_free(e, q);
 }
 
 static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q,
@@ -98,7 +99,7 @@ static void cancel(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid)
 		if (q->node != node || q->xid != xid)
 			continue;
 		list_del(&q->cont.link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_served_free(e, q);
 	}
 	put(e, f);
 }
@@ -116,7 +117,7 @@ void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_acti
 	struct dsm_flag *f;
 
 	if (q->type == DSM_MSG_SYNC_PUSH || q->op == DSM_FLAG_CANCEL) {
-		reply(e, q, 0, acts);
+		reply(e, q, -(int)q->value, acts);
 		return;
 	}
 	f = get(e, q->region, q->key);
@@ -129,11 +130,14 @@ void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_acti
 		reply(e, q, 0, acts);
 		break;
 	case DSM_FLAG_WAIT:
-		if (!f->set) {
+		if (f->set) {
+			reply(e, q, 0, acts);
+		} else if (dsm_space_lost(e, q->region) & ~q->told) {
+			reply(e, q, -EHOSTDOWN, acts);
+		} else {
 			list_add_tail(&q->cont.link, &f->waiters);
 			return;
 		}
-		reply(e, q, 0, acts);
 		break;
 	default:
 		reply(e, q, f->set ? 0 : -EAGAIN, acts);
@@ -141,20 +145,26 @@ void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_acti
 	put(e, f);
 }
 
-static struct dsm_request *new_request(struct dsm_engine *e, u8 type, u8 op, u32 region, u64 key,
-				       u16 node, u32 xid)
+/* Serve a request, now or when all that its node knew is known here. */
+static void accept(struct dsm_engine *e, const struct dsm_wire_flag *body, u8 type, u32 region,
+		   u16 node, u32 xid, bool complete, struct dsm_actions *acts)
 {
-	struct dsm_request *q = dsm_pool_take(e, DSM_POOL_REQUEST);
-
-	*q = (struct dsm_request){
+	struct dsm_request *q = dsm_served_new(e, &(struct dsm_request){
 		.type = type,
-		.op = op,
+		.op = body->op,
 		.node = node,
 		.region = region,
 		.xid = xid,
-		.key = key,
-	};
-	return q;
+		.key = le64_to_cpu(body->key),
+		.told = le64_to_cpu(body->told),
+	});
+
+	if (dsm_served_too_many(e, q))
+		reply(e, q, -EDQUOT, acts);
+	else if (complete)
+		dsm_flag_serve(e, q, acts);
+	else
+		dsm_pull(e, node, &q->cont, DSM_CONT_REQUEST, acts);
 }
 
 /**
@@ -172,7 +182,11 @@ static struct dsm_request *new_request(struct dsm_engine *e, u8 type, u8 op, u32
 int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, struct dsm_waiter *w,
 		   struct dsm_actions *acts)
 {
-	struct dsm_wire_flag body = { .key = cpu_to_le64(key), .op = op };
+	struct dsm_wire_flag body = {
+		.key = cpu_to_le64(key),
+		.op = op,
+		.told = cpu_to_le64(op == DSM_FLAG_WAIT ? w->told : 0),
+	};
 	u16 manager = dsm_manager(s, DSM_MSG_FLAG_OP, key);
 	struct dsm_msgbuf *m;
 
@@ -180,8 +194,7 @@ int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, st
 		return -EHOSTDOWN;
 	dsm_request_add(e, w, manager);
 	if (manager == e->self) {
-		dsm_flag_serve(e, new_request(e, DSM_MSG_FLAG_OP, op, s->id, key, manager, w->xid),
-			       acts);
+		accept(e, &body, DSM_MSG_FLAG_OP, s->id, manager, w->xid, true, acts);
 		return 0;
 	}
 	m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_FLAG_OP, s->id, w->xid);
@@ -308,6 +321,9 @@ static int on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *h
 	case EAGAIN:
 		w->status = -EAGAIN;
 		break;
+	case EDQUOT:
+		w->status = -EDQUOT;
+		break;
 	default:
 		w->status = -EHOSTDOWN;
 	}
@@ -335,7 +351,6 @@ int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	u32 xid = le32_to_cpu(hdr->xid);
 	struct dsm_wire_flag body;
-	struct dsm_request *q;
 	int complete;
 
 	if (hdr->type == DSM_MSG_FLAG_REPLY || hdr->type == DSM_MSG_SYNC_REPLY)
@@ -352,31 +367,35 @@ int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 		cancel(e, s->id, le64_to_cpu(body.key), from, xid);
 		return 0;
 	}
-	q = new_request(e, hdr->type, body.op, s->id, le64_to_cpu(body.key), from, xid);
-	if (complete)
-		dsm_flag_serve(e, q, acts);
-	else
-		dsm_pull(e, from, &q->cont, DSM_CONT_REQUEST, acts);
+	accept(e, &body, hdr->type, s->id, from, xid, complete, acts);
 	return 0;
 }
 
 /**
- * dsm_flag_peer_lost() - forget the waits of a lost node
+ * dsm_flag_peer_lost() - forget the waits of a lost node; fail those that may have waited for it
  * @e:    engine
  * @f:    flag
  * @node: lost node
+ * @acts: actions
  *
  * Context: engine lock held; @f may be gone afterwards.
  */
-void dsm_flag_peer_lost(struct dsm_engine *e, struct dsm_flag *f, u16 node)
+void dsm_flag_peer_lost(struct dsm_engine *e, struct dsm_flag *f, u16 node,
+			struct dsm_actions *acts)
 {
+	u64 lost = dsm_space_lost(e, f->region) & 1ull << node;
 	struct dsm_request *q, *tmp;
 
 	list_for_each_entry_safe(q, tmp, &f->waiters, cont.link) {
-		if (q->node != node)
-			continue;
-		list_del(&q->cont.link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		if (q->node == node) {
+			list_del(&q->cont.link);
+			dsm_served_free(e, q);
+		} else if (lost & ~q->told) {
+			list_del(&q->cont.link);
+			q->op = DSM_FLAG_CANCEL;
+			q->value = EHOSTDOWN;
+			dsm_ready(e, acts, &q->cont, DSM_CONT_REQUEST);
+		}
 	}
 	put(e, f);
 }

@@ -29,7 +29,8 @@ struct dsm_flag {
 
 /*
  * Start @op (enum dsm_flag_op; SET after a release). @w is woken with 0, -EALREADY (SET),
- * -EAGAIN (TEST), -EHOSTDOWN; an acquire follows a WAIT. 0 queued, -EHOSTDOWN manager lost.
+ * -EAGAIN (TEST), -EDQUOT, -EHOSTDOWN; an acquire follows a WAIT, which fails with -EHOSTDOWN once
+ * a user of the region is lost that is not in @w->told. 0 queued, -EHOSTDOWN manager lost.
  */
 int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, struct dsm_waiter *w,
 		   struct dsm_actions *acts);
@@ -50,6 +51,7 @@ int dsm_sync_pull(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *
 void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts);
 int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			struct dsm_reader *r, struct dsm_actions *acts);
-void dsm_flag_peer_lost(struct dsm_engine *e, struct dsm_flag *f, u16 node);
+void dsm_flag_peer_lost(struct dsm_engine *e, struct dsm_flag *f, u16 node,
+			struct dsm_actions *acts);
 
 #endif

@@ -245,8 +245,9 @@ struct dsm_wire_arrive {
 	__le64 key;
 	__le32 parties;
 	__le32 reserved;
+	__le64 told;			/* bitmap: lost nodes that the caller has been told of */
 };
-static_assert(sizeof(struct dsm_wire_arrive) == 16);
+static_assert(sizeof(struct dsm_wire_arrive) == 24);
 
 struct dsm_wire_depart {
 	__le64 key;
@@ -262,8 +263,9 @@ struct dsm_wire_flag {
 	u8 op;				/* enum dsm_flag_op */
 	u8 reserved[3];
 	__le32 status;			/* in the reply: 0 or positive errno */
+	__le64 told;			/* in a wait: lost nodes that the caller has been told of */
 };
-static_assert(sizeof(struct dsm_wire_flag) == 16);
+static_assert(sizeof(struct dsm_wire_flag) == 24);
 
 /* CONTROL, CONTROL_REPLY: membership and regions. */
 enum dsm_control_op {
@@ -277,7 +279,7 @@ enum dsm_control_op {
 	DSM_CONTROL_DESTROY,		/* to the coordinator */
 	DSM_CONTROL_ACTIVATE,		/* to the coordinator: fix the members of a region */
 	DSM_CONTROL_APPLY_CREATE,	/* to all */
-	DSM_CONTROL_APPLY_MEMBERS,	/* to all */
+	DSM_CONTROL_APPLY_MEMBERS,	/* to all: members, and who uses it */
 	DSM_CONTROL_PREPARE_DESTROY,	/* to all: refuse new opens; -EBUSY if open */
 	DSM_CONTROL_APPLY_DESTROY,	/* to all */
 	DSM_CONTROL_CANCEL_DESTROY,	/* to all */
@@ -295,9 +297,10 @@ struct dsm_wire_region {
 	__le32 mode;
 	__le32 reserved;
 	__le64 members;			/* bitmap; 0 until fixed */
+	__le64 users;			/* bitmap: nodes that have opened it */
 	u8 policy[DSM_POLICY_TEXT_BYTES];
 };
-static_assert(sizeof(struct dsm_wire_region) == 208);
+static_assert(sizeof(struct dsm_wire_region) == 216);
 
 struct dsm_wire_control {
 	u8 op;				/* enum dsm_control_op */
@@ -312,7 +315,7 @@ struct dsm_wire_control {
 		__le16 known;		/* 1 = valid */
 	} nodes[DSM_MAX_NODES];		/* reply to JOIN_BEGIN */
 };
-static_assert(sizeof(struct dsm_wire_control) == 16 + 128 + 208 + 64 * 8);
+static_assert(sizeof(struct dsm_wire_control) == 16 + 128 + 216 + 64 * 8);
 
 /* Unaligned-safe little-endian access in message bodies is by these structs, copied; see wire.c. */
 

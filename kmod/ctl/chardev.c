@@ -63,6 +63,7 @@ static int publish(struct file *file, struct dsm_region *r)
 	if (!f->region) {
 		ret = dsm_mm_open(r->mm, file);
 		if (!ret) {
+			f->told = dsm_node_region_lost(r);
 			/* Pairs with the acquire in attached(). */
 			smp_store_release(&f->region, r);
 			lost = false;

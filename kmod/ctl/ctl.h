@@ -17,6 +17,8 @@
 /**
  * struct dsm_file - one open file of /dev/dsm or /dev/dsm-NAME
  * @id:        unique since the module was loaded; part of the owner of locks
+ * @told:      lost nodes that waits of this file do not wait for: see dsm_node_flag_wait(); written
+ *             by any thread, an error told twice does no harm
  * @minor:     0 = /dev/dsm; fixed
  * @force_raw: read() and write() are allowed on a heap region; set once by DSM_IOC_FORCE_RAW
  * @attaching: guards the step of @region from NULL; never held across a wait for the network
@@ -25,6 +27,7 @@
  */
 struct dsm_file {
 	u64 id;
+	u64 told;
 	int minor;
 	bool force_raw;
 	struct mutex attaching;

@@ -463,11 +463,12 @@ static int run_lock_table(struct call *c)
 static int run_barrier(struct call *c)
 {
 	const struct dsm_ioc_barrier *a = &c->arg.barrier;
+	struct dsm_file *f = c->file->private_data;
 	const struct dsm_owner o = owner_of(c);
 
 	if (a->flags || a->reserved || !a->parties)
 		return -EINVAL;
-	return dsm_node_barrier(c->region, a->key, a->parties, &o);
+	return dsm_node_barrier(c->region, a->key, a->parties, &o, &f->told);
 }
 
 static int run_flag_set(struct call *c)
@@ -477,7 +478,11 @@ static int run_flag_set(struct call *c)
 
 static int run_flag_wait(struct call *c)
 {
-	return c->arg.flag.flags ? -EINVAL : dsm_node_flag_wait(c->region, c->arg.flag.key);
+	struct dsm_file *f = c->file->private_data;
+
+	if (c->arg.flag.flags)
+		return -EINVAL;
+	return dsm_node_flag_wait(c->region, c->arg.flag.key, &f->told);
 }
 
 static int run_flag_clear(struct call *c)

@@ -169,6 +169,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_NS_WAIT_PAGE] = "ns_wait_page",
 	[DSM_STAT_NS_WAIT_RELEASE] = "ns_wait_release",
 	[DSM_STAT_NS_MESSAGE] = "ns_message",
+	[DSM_STAT_REQUESTS_REFUSED] = "requests_refused",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -100,8 +100,6 @@ def killed_during_a_barrier(c):
             waits += [(x, x.begin("barrier", key, parties + 1, thread=key)) for x in others]
         for key in range(3, 6):		# the victim is the one that is missing
             waits += [(x, x.begin("barrier", key, parties, thread=key)) for x in others]
-        flags = [(x, x.begin("await", key, thread=8 + key), key)
-                 for x in others for key in range(4)]
         for x in others:
             x.blocked("dsm_node_barrier")
             x.settle()
@@ -111,14 +109,64 @@ def killed_during_a_barrier(c):
         for x, number in waits:
             x.finish(number, -errno.EHOSTDOWN, "barrier with a dead node", bound(c, since))
         check_loss_is_reported(c, rest, v.id)
-        setter = others[0]
-        for key in range(4):
-            got = setter.call("set", key, thread=7)
-            for x, number, which in flags:
-                if which == key:
-                    x.finish(number, got, "flag wait whose manager may be lost")
-            expect(got in (0, -errno.EHOSTDOWN), f"flag {key}: {name_of(got)}")
     work_goes_on(c)
+
+
+def killed_before_it_sets_or_arrives(c):
+    """Waits that nobody else could end, begun before the loss and after it. Who has heard of the
+    loss can use what is left; who does not use the lost node's region hears nothing."""
+    *rest, victim = living(c)
+    with region(c, "1M") as name, region(c, "1M", nodes=rest) as apart, \
+            actors(name, *rest) as others, actors(name, *rest) as late, \
+            actors(apart, *rest) as strangers, actors(name, victim) as (v,):
+        waits = [(x, x.begin("await", key, thread=key)) for x in others for key in range(4)]
+        calm = [(x, x.begin("await", key, thread=key), key) for x in strangers for key in range(4)]
+        for x in (*others, *strangers):
+            x.blocked("flag_op")
+            x.settle()
+        v.settle()
+        since = time.monotonic()
+        victim.kill()
+        for x, number in waits:
+            x.finish(number, -errno.EHOSTDOWN, "flag that the dead would have set",
+                     bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        # Opened before the loss, and not told of it yet: once by a barrier, once by a flag.
+        for x in late:
+            x.want(-errno.EHOSTDOWN, *(("barrier", 50, len(rest) + 1) if x is late[0] else
+                                       ("await", 50)))
+        survivors_use_what_is_left([*others, *late])
+        strangers_hear_nothing(calm, strangers[0])
+    work_goes_on(c)
+
+
+def survivors_use_what_is_left(told):
+    """Flags and first barriers of a region with a lost user, but for keys that it managed."""
+    good = 0
+    for key in range(60, 66):
+        waits = [(x, x.begin("await", key)) for x in told]
+        got = told[0].call("set", key, thread=1)
+        expect(got in (0, -errno.EHOSTDOWN), f"flag {key}: {name_of(got)}")
+        for x, number in waits:
+            x.finish(number, got, f"flag {key} of the survivors")
+        waits = [(x, x.begin("barrier", key, len(told))) for x in told]
+        results = {x.end(number)[0] for x, number in waits}
+        expect(results in ({0}, {-errno.EHOSTDOWN}), f"barrier {key}: {results}")
+        good += (got == 0) + (results == {0})
+    expect(good, "the survivors could use no key at all")
+
+
+def strangers_hear_nothing(calm, setter):
+    """Waits in a region that the lost node never opened; it may have managed their keys."""
+    kept = 0
+    for key in range(4):
+        got = setter.call("set", key, thread=7)
+        expect(got in (0, -errno.EHOSTDOWN), f"flag {key}: {name_of(got)}")
+        for x, number, which in calm:
+            if which == key:
+                x.finish(number, got, "flag of a region that the dead never opened")
+        kept += got == 0
+    expect(kept, "all keys of the region apart were lost with their manager")
 
 
 def killed_during_a_release(c):

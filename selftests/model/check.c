@@ -356,30 +356,6 @@ static void check_copies(u32 p)
 	}
 }
 
-/*
- * After a loss: a barrier or flag may wait for what will never come, if its manager cannot know that. It
- * does know if the lost node has arrived, or was there the last time.
- */
-static bool waits_for_the_lost(const struct thread *t)
-{
-	const struct op *op = &t->prog[t->pc];
-	struct dsm_barrier *b;
-	struct node *n;
-
-	if (w.crashed < 0 || t->state != TS_BLOCKED)
-		return false;
-	if (t->block == BLOCK_FLAG)
-		return op->kind == OP_WAIT && !w.node[w.set.flag_at[op->a]].dead;
-	n = &w.node[w.set.barrier_at[op->a]];
-	if (t->block != BLOCK_BARRIER || n->dead)
-		return false;
-	hlist_for_each_entry(b, dsm_key_bucket(n->e.barriers, n->space.id, w.barrier_key[op->a]), by_key)
-		if (b->key == w.barrier_key[op->a])
-			return !(b->members & 1ull << w.crashed) &&
-			       (b->last_parties != op->b || !(b->last_members & 1ull << w.crashed));
-	return false;
-}
-
 void check_end(void)
 {
 	const char *why;
@@ -388,8 +364,6 @@ void check_end(void)
 	for (i = 0; i < w.l->threads; i++) {
 		const struct thread *t = &w.thread[i];
 
-		if (waits_for_the_lost(t))
-			continue;
 		if (t->state != TS_DONE && !w.node[t->node].dead)
 			fail("I26: %s hangs in operation %u (state %u, waits for %u)", thread_name(t), t->pc, t->state,
 			     t->block);

@@ -226,6 +226,7 @@ static void make_space(struct node *n, u32 nodes)
 	n->space.shell = n;
 	n->space.pages = 64;
 	n->space.n_members = nodes;
+	n->space.users = (1ull << nodes) - 1;
 	for (i = 0; i < nodes; i++)
 		n->space.members[i] = i;
 	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;

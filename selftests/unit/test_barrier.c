@@ -12,10 +12,12 @@
 #define C 2
 
 static u64 K;
+static u64 told;	/* lost nodes that who arrives has heard of */
 
 static int start3(void **state)
 {
 	world_start(3);
+	told = 0;
 	K = world_key(DSM_MSG_BAR_ARRIVE, A, 0);
 	return 0;
 }
@@ -31,6 +33,7 @@ static int arrive_at(u16 node, u64 key, u32 parties, struct dsm_waiter *waiter)
 	int err;
 
 	dsm_waiter_init(waiter);
+	waiter->told = told;
 	err = dsm_barrier_arrive(world_engine(node), &w.node[node].space, key, parties, waiter, world_begin(node));
 	world_end(node);
 	return err;
@@ -275,7 +278,7 @@ static void departure_for_nobody_is_ignored(void **state)
 static void result_of_a_departure_is_one_of_the_known(void **state)
 {
 	static const struct { u32 wire; int want; } rows[] = {
-		{ 0, 0 }, { EOWNERDEAD, -EOWNERDEAD }, { EINVAL, -EINVAL }, { EHOSTDOWN, -EHOSTDOWN },
+		{ 0, 0 }, { EOWNERDEAD, -EOWNERDEAD }, { EINVAL, -EINVAL }, { EDQUOT, -EDQUOT }, { EHOSTDOWN, -EHOSTDOWN },
 		{ 1, -EHOSTDOWN }, { 0xffffffff, -EHOSTDOWN }, { 0x80000000, -EHOSTDOWN },
 	};
 	u32 i;
@@ -409,7 +412,8 @@ static void loss_of_a_member_that_arrived_fails_the_others(void **state)
 	arrive(C, 3, &two);
 	world_run();
 	require_status(two, -EHOSTDOWN);
-	/* With another number the survivors go on. */
+	/* With another number the survivors, who have heard of it, go on. */
+	told = 1 << B;
 	arrive(A, 2, &one);
 	arrive(C, 2, &two);
 	world_run();
@@ -466,6 +470,151 @@ static void loss_of_a_stranger_fails_nobody(void **state)
 	world_run();
 	require_status(one, 0);
 	require_status(two, 0);
+}
+
+static void loss_of_who_may_be_a_party_fails_the_first_episode(void **state)
+{
+	struct dsm_waiter one, two, three;
+
+	arrive(A, 3, &one);
+	arrive(B, 3, &two);
+	world_run();
+	world_lose(C);
+	world_run();
+	require_status(one, -EHOSTDOWN);
+	require_status(two, -EHOSTDOWN);
+	/* It need not have been one: who has heard of the loss may try again with as many. */
+	told = 1 << C;
+	arrive(A, 3, &one);
+	arrive(B, 3, &two);
+	world_run();
+	assert_false(one.done);
+	arrive(B, 3, &three);
+	world_run();
+	require_status(one, 0);
+	require_status(two, 0);
+	require_status(three, 0);
+}
+
+static void loss_before_the_first_arrival_is_told_at_the_door(void **state)
+{
+	struct dsm_waiter one, two;
+	u16 n;
+
+	world_lose(C);
+	for (n = A; n <= B; n++) {
+		arrive(n, 2, &one);
+		world_run();
+		require_status(one, -EHOSTDOWN);
+	}
+	assert_int_equal(at_manager()->seen, 0);
+	told = 1 << C;
+	arrive(A, 2, &one);
+	world_run();
+	assert_false(one.done);
+	/* Who has not heard of it is told; it does not count, and harms nobody. */
+	told = 0;
+	arrive(B, 2, &two);
+	world_run();
+	require_status(two, -EHOSTDOWN);
+	assert_false(one.done);
+	told = 1 << C;
+	arrive(B, 2, &two);
+	world_run();
+	require_status(one, 0);
+	require_status(two, 0);
+	/* From now on there is a last time to compare with. */
+	told = 0;
+	arrive(A, 2, &one);
+	arrive(B, 2, &two);
+	world_run();
+	require_status(one, 0);
+	require_status(two, 0);
+}
+
+static void loss_that_all_present_have_heard_of_fails_nobody(void **state)
+{
+	struct dsm_waiter one, two, late;
+
+	/* B noticed the loss of C before the manager did. */
+	told = 1 << C;
+	arrive(B, 2, &one);
+	world_run();
+	world_lose(C);
+	world_run();
+	assert_false(one.done);
+	arrive(A, 2, &two);
+	world_run();
+	require_status(one, 0);
+	require_status(two, 0);
+	/* One that has not suffices. */
+	arrive(B, 3, &one);
+	told = 0;
+	w.hold_run = true;
+	arrive(A, 3, &late);
+	w.hold_run = false;
+	world_run();
+	require_status(late, -EHOSTDOWN);
+	assert_false(one.done);
+}
+
+static void loss_of_a_node_that_never_used_the_region_fails_nobody(void **state)
+{
+	struct dsm_waiter one, two;
+	u32 left;
+
+	for (left = 0; left < 2; left++) {
+		start3(state);
+		if (!left)
+			world_stranger(C);
+		arrive(A, 2, &one);
+		world_run();
+		if (left) {
+			dsm_engine_peer_left(world_engine(A), C);
+			dsm_engine_peer_left(world_engine(B), C);
+		}
+		world_lose(C);
+		world_run();
+		assert_false(one.done);
+		arrive(B, 2, &two);
+		world_run();
+		require_status(one, 0);
+		require_status(two, 0);
+		world_stop();
+	}
+}
+
+static void arrivals_of_a_node_above_the_limit_are_refused(void **state)
+{
+	enum { CAP = 20 };
+	struct dsm_waiter waiter[CAP], more, last;
+	u16 n;
+	u32 i;
+
+	for (n = A; n <= C; n++) {
+		struct dsm_engine *e = world_engine(A);
+
+		e->request_cap = CAP;
+		e->stats.requests_refused = 0;
+		for (i = 0; i < CAP; i++)
+			arrive(n, CAP + 1, &waiter[i]);
+		world_run();
+		assert_int_equal(e->served[n], CAP);
+		for (i = 0; i < 3; i++) {
+			arrive(n, CAP + 1, &more);
+			world_run();
+			require_status(more, -EDQUOT);
+		}
+		assert_int_equal(e->stats.requests_refused, 3);
+		assert_int_equal(e->served[n], CAP);
+		/* What was refused does not count, and others are not concerned. */
+		arrive((n + 1) % 3, CAP + 1, &last);
+		world_run();
+		require_status(last, 0);
+		for (i = 0; i < CAP; i++)
+			require_status(waiter[i], 0);
+		assert_int_equal(e->served[n], 0);
+	}
 }
 
 static void loss_of_the_manager_fails_all(void **state)
@@ -541,6 +690,11 @@ int main(void)
 		T(loss_of_a_member_of_last_time_fails_the_others),
 		T(loss_between_two_episodes_is_noticed_at_the_door),
 		T(loss_of_a_stranger_fails_nobody),
+		T(loss_of_who_may_be_a_party_fails_the_first_episode),
+		T(loss_before_the_first_arrival_is_told_at_the_door),
+		T(loss_that_all_present_have_heard_of_fails_nobody),
+		cmocka_unit_test(loss_of_a_node_that_never_used_the_region_fails_nobody),
+		T(arrivals_of_a_node_above_the_limit_are_refused),
 		T(loss_of_the_manager_fails_all),
 		T(loss_while_departures_are_left_over),
 		T(idle_barriers_are_forgotten_above_their_number),

@@ -12,10 +12,12 @@
 #define C 2
 
 static u64 K;
+static u64 told;	/* lost nodes that who waits has heard of */
 
 static int start3(void **state)
 {
 	world_start(3);
+	told = 0;
 	K = world_key(DSM_MSG_FLAG_OP, A, 0);
 	return 0;
 }
@@ -31,6 +33,7 @@ static int begin(u16 node, u8 op, struct dsm_waiter *waiter)
 	int err;
 
 	dsm_waiter_init(waiter);
+	waiter->told = told;
 	err = dsm_flag_start(world_engine(node), &w.node[node].space, K, op, waiter, world_begin(node));
 	world_end(node);
 	return err;
@@ -215,7 +218,7 @@ static void cancel_that_crosses_the_answer_is_harmless(void **state)
 static void result_of_a_reply_is_one_of_the_known(void **state)
 {
 	static const struct { u32 wire; int want; } table[] = {
-		{ 0, 0 }, { EALREADY, -EALREADY }, { EAGAIN, -EAGAIN }, { 1, -EHOSTDOWN }, { 0xffffffff, -EHOSTDOWN },
+		{ 0, 0 }, { EALREADY, -EALREADY }, { EAGAIN, -EAGAIN }, { EDQUOT, -EDQUOT }, { 1, -EHOSTDOWN }, { 0xffffffff, -EHOSTDOWN },
 	};
 	u32 i;
 
@@ -251,11 +254,167 @@ static void loss_of_the_manager_fails_those_who_wait(void **state)
 	assert_int_equal(flag(C, DSM_FLAG_SET), -EHOSTDOWN);
 }
 
+static void loss_of_who_may_be_the_setter_fails_all_waits(void **state)
+{
+	enum { MANY = 100 };
+	struct dsm_waiter wait[MANY];
+	u32 i;
+
+	for (i = 0; i < MANY; i++)
+		begin(i % 2 ? A : B, DSM_FLAG_WAIT, &wait[i]);
+	world_run();
+	world_lose(C);
+	world_run();
+	for (i = 0; i < MANY; i++) {
+		assert_true(wait[i].done);
+		assert_int_equal(wait[i].status, -EHOSTDOWN);
+	}
+	assert_false(exists());
+	/* Once: who has heard of it may wait for the others. */
+	told = 1 << C;
+	for (i = 0; i < 2; i++)
+		begin(i, DSM_FLAG_WAIT, &wait[i]);
+	world_run();
+	assert_false(wait[A].done || wait[B].done);
+	assert_int_equal(flag(B, DSM_FLAG_SET), 0);
+	assert_int_equal(wait[A].status, 0);
+	assert_true(wait[A].done && wait[B].done);
+}
+
+static void wait_that_begins_after_the_loss_fails_unless_the_flag_is_set(void **state)
+{
+	u16 n;
+
+	world_lose(C);
+	for (n = A; n <= B; n++) {
+		assert_int_equal(flag(n, DSM_FLAG_WAIT), -EHOSTDOWN);
+		assert_false(exists());
+		assert_int_equal(flag(n, DSM_FLAG_SET), 0);
+		assert_int_equal(flag(n, DSM_FLAG_WAIT), 0);
+		assert_int_equal(flag(n, DSM_FLAG_CLEAR), 0);
+	}
+}
+
+static void loss_that_the_waiter_has_heard_of_does_not_end_its_wait(void **state)
+{
+	struct dsm_waiter old, wait;
+
+	begin(B, DSM_FLAG_WAIT, &old);
+	told = 1 << C;		/* B noticed it before the manager */
+	begin(B, DSM_FLAG_WAIT, &wait);
+	world_run();
+	world_lose(C);
+	world_run();
+	assert_true(old.done);
+	assert_int_equal(old.status, -EHOSTDOWN);
+	assert_false(wait.done);
+	assert_int_equal(flag(A, DSM_FLAG_SET), 0);
+	assert_true(wait.done);
+	assert_int_equal(wait.status, 0);
+}
+
+static void loss_of_a_node_that_never_used_the_region_ends_no_wait(void **state)
+{
+	struct dsm_waiter wait, late;
+	u32 left;
+
+	for (left = 0; left < 2; left++) {
+		start3(state);
+		if (!left)
+			world_stranger(C);
+		begin(B, DSM_FLAG_WAIT, &wait);
+		world_run();
+		if (left)
+			dsm_engine_peer_left(world_engine(A), C);
+		world_lose(C);
+		begin(A, DSM_FLAG_WAIT, &late);
+		world_run();
+		assert_false(wait.done || late.done);
+		assert_int_equal(flag(A, DSM_FLAG_SET), 0);
+		assert_true(wait.done && late.done);
+		assert_int_equal(wait.status, 0);
+		world_stop();
+	}
+}
+
+static void newcomer_with_the_id_of_a_lost_user_is_another(void **state)
+{
+	struct dsm_waiter wait;
+
+	world_lose(C);
+	assert_int_equal(flag(B, DSM_FLAG_WAIT), -EHOSTDOWN);
+	dsm_engine_peer_up(world_engine(A), C);
+	assert_int_equal(dsm_space_lost(world_engine(A), WORLD_REGION), 0);
+	assert_int_equal(dsm_space_lost(world_engine(A), WORLD_REGION + 1), 0);
+	begin(B, DSM_FLAG_WAIT, &wait);
+	world_run();
+	assert_false(wait.done);
+}
+
+static void waits_of_a_node_above_the_limit_are_refused(void **state)
+{
+	enum { CAP = 10 };
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_waiter wait[CAP], other;
+	u16 n;
+	u32 i;
+
+	e->request_cap = CAP;
+	for (n = A; n <= C; n++) {
+		e->stats.requests_refused = 0;
+		for (i = 0; i < CAP; i++)
+			begin(n, DSM_FLAG_WAIT, &wait[i]);
+		world_run();
+		assert_int_equal(flag(n, DSM_FLAG_WAIT), -EDQUOT);
+		assert_int_equal(flag(n, DSM_FLAG_WAIT), -EDQUOT);
+		assert_int_equal(e->stats.requests_refused, 2);
+		assert_int_equal(e->served[n], CAP);
+		/* Another node waits as before; a node whose threads all wait can still set. */
+		begin((n + 1) % 3, DSM_FLAG_WAIT, &other);
+		assert_int_equal(flag(n, DSM_FLAG_TEST), -EAGAIN);
+		assert_int_equal(flag(n, DSM_FLAG_SET), 0);
+		for (i = 0; i < CAP; i++)
+			assert_int_equal(wait[i].status, 0);
+		assert_true(other.done);
+		assert_int_equal(e->served[n], 0);
+		flag(n, DSM_FLAG_CLEAR);
+	}
+}
+
+static void requests_that_pass_are_limited_too(void **state)
+{
+	enum { CAP = 3 };
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_waiter set[2 * CAP + 2];
+	u32 i, refused = 0;
+
+	e->request_cap = CAP;
+	for (i = 0; i < 300; i++) {
+		world_store(C, 2, 0, i);
+		world_release(C);
+	}
+	/* Knowledge that does not fit is pulled first, and meanwhile more come. */
+	w.held[DSM_MSG_INTERVALS] = true;
+	for (i = 0; i < ARRAY_SIZE(set); i++)
+		begin(C, DSM_FLAG_CLEAR, &set[i]);
+	world_run();
+	assert_int_equal(e->served[C], 2 * CAP);
+	w.held[DSM_MSG_INTERVALS] = false;
+	world_run();
+	for (i = 0; i < ARRAY_SIZE(set); i++) {
+		assert_true(set[i].done);
+		refused += set[i].status == -EDQUOT;
+	}
+	assert_int_equal(refused, 2);
+	assert_int_equal(e->served[C], 0);
+}
+
 static void loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing(void **state)
 {
 	struct dsm_waiter wait, mine;
 
 	begin(C, DSM_FLAG_WAIT, &wait);
+	told = 1 << C;
 	begin(A, DSM_FLAG_WAIT, &mine);
 	world_run();
 	world_lose(C);
@@ -387,6 +546,13 @@ int main(void)
 		T(cancel_that_crosses_the_answer_is_harmless),
 		T(result_of_a_reply_is_one_of_the_known),
 		T(loss_of_the_manager_fails_those_who_wait),
+		T(loss_of_who_may_be_the_setter_fails_all_waits),
+		T(wait_that_begins_after_the_loss_fails_unless_the_flag_is_set),
+		T(loss_that_the_waiter_has_heard_of_does_not_end_its_wait),
+		cmocka_unit_test(loss_of_a_node_that_never_used_the_region_ends_no_wait),
+		T(newcomer_with_the_id_of_a_lost_user_is_another),
+		T(waits_of_a_node_above_the_limit_are_refused),
+		T(requests_that_pass_are_limited_too),
 		T(loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing),
 		T(bare_release_then_bare_acquire_shows_the_bytes),
 		T(push_of_nothing_new_sends_nothing),

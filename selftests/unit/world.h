@@ -540,6 +540,15 @@ static inline void world_learn_loss(u16 at, u16 node)
 	}
 }
 
+/* Nobody on @node ever opened the region. */
+static inline void world_stranger(u16 node)
+{
+	u32 i;
+
+	for (i = 0; i < w.nodes; i++)
+		w.node[i].space.users &= ~(1ull << node);
+}
+
 /* A node stops; what it sent is lost. */
 static inline void world_crash(u16 node)
 {
@@ -579,6 +588,7 @@ static inline void world_start_with(u32 nodes, u8 home)
 		for (k = 0; k < nodes; k++)
 			dsm_engine_peer_up(&n->e, k);
 		n->space = (struct dsm_space){ .id = WORLD_REGION, .pages = WORLD_PAGES, .n_members = nodes,
+					       .users = (1ull << nodes) - 1,
 					       .shell = n, .policy = { .home = home, .block_pages = 1,
 								       .pipe_bytes = DSM_MSG_BYTES,
 								       .pipe_depth = DSM_PIPE_DEPTH_MAX } };
@@ -607,6 +617,8 @@ static inline void world_stop(void)
 		for (k = 0; k < w.nodes; k++)
 			dsm_pipe_peer_lost(&n->e, k, world_begin(i));
 		dsm_engine_forget(&n->e, 0);
+		for (k = 0; k < DSM_MAX_NODES; k++)
+			unit_require(!n->e.served[k], "%u requests of node %u stay counted", n->e.served[k], k);
 		for (k = 0; k < WORLD_PAGES; k++) {
 			if (!n->page[k])
 				continue;

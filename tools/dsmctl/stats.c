@@ -54,6 +54,7 @@ static const struct {
 	[DSM_STAT_NS_WAIT_PAGE] = { "ns_wait_page", "time waiting for pages" },
 	[DSM_STAT_NS_WAIT_RELEASE] = { "ns_wait_release", "time waiting for diffs to be acked" },
 	[DSM_STAT_NS_MESSAGE] = { "ns_message", "time in message handlers" },
+	[DSM_STAT_REQUESTS_REFUSED] = { "requests_refused", "requests of peers refused" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)

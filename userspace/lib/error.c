@@ -44,7 +44,8 @@ const char *dsm_error_hint(int err)
 		return "the last holder or another party ended inside; see dsm_lock_consistent(3)";
 	case EDQUOT:
 		return "this user holds or waits for too many locks on this node; "
-		       "unlock some, or raise locks_per_user of dsm.ko";
+		       "unlock some, or raise locks_per_user of dsm.ko "
+		       "(barrier, flag: too many threads of this node wait)";
 	case EINTR:
 		return "a signal came first; call again";
 	case EDEADLK:
