@@ -204,7 +204,12 @@ struct dsm_ioc_lock {
 	__u64 deadline_ns;	/* CLOCK_MONOTONIC */
 };
 
-/* -EINVAL: parties 0, or other than what the others gave; -EOWNERDEAD: a party ended inside. */
+/*
+ * -EINVAL: parties 0, or other than what the others gave; -EOWNERDEAD: a party ended inside;
+ * -EHOSTDOWN: manager or a party was on a lost node, or, without a last time of so many parties, any
+ * node is lost that had opened the region and of which this file was not told; -EDQUOT: too many
+ * threads of this node wait.
+ */
 struct dsm_ioc_barrier {
 	__u32 size;
 	__u32 flags;		/* 0 */
@@ -213,7 +218,11 @@ struct dsm_ioc_barrier {
 	__u32 reserved;
 };
 
-/* Set: -EALREADY if set. Wait: until set. Clear: back to unset. */
+/*
+ * Set: -EALREADY if set. Wait: until set; -EHOSTDOWN: any node is lost that had opened the region
+ * and of which this file was not told; -EDQUOT: too many threads of this node wait. Clear: back to
+ * unset.
+ */
 struct dsm_ioc_flag {
 	__u32 size;
 	__u32 flags;		/* 0 */
