@@ -14,14 +14,6 @@
 #include "core/policy.h"
 #include "shell.h"
 
-/*
- * Regions are placed where neither heap, libraries, stacks
- * nor the shadow memory of sanitizers are.
- */
-#define PLACE_FIRST 0x200000000000ull
-#define PLACE_END 0x500000000000ull
-#define PLACE_ALIGN 0x200000ull
-
 /**
  * struct call - a thread waiting for an answer; lives on its stack
  * @link:   in the list of calls until it is answered; guarded by calls_lock
@@ -398,51 +390,6 @@ void dsm_member_peer_lost(u16 node)
 
 /* ---- regions ---- */
 
-/**
- * dsm_control_place() - an address range that no region uses
- * @pages: length
- *
- * Context: process.
- * Return: address, 0 if there is no room.
- */
-u64 dsm_control_place(u64 pages)
-{
-	u64 bytes = ALIGN(pages << PAGE_SHIFT, PLACE_ALIGN), at = PLACE_FIRST;
-	struct dsm_region *r;
-	unsigned long id;
-	bool moved = true;
-
-	mutex_lock(&dsm_node.regions_lock);
-	while (moved) {
-		moved = false;
-		xa_for_each(&dsm_node.regions, id, r) {
-			u64 end = r->addr + ALIGN(r->pages << PAGE_SHIFT, PLACE_ALIGN);
-
-			if (at < end && at + bytes > r->addr) {
-				at = end;
-				moved = true;
-			}
-		}
-	}
-	mutex_unlock(&dsm_node.regions_lock);
-	return at + bytes <= PLACE_END ? at : 0;
-}
-
-static bool place_is_free(u64 addr, u64 pages)
-{
-	struct dsm_region *r;
-	unsigned long id;
-	bool free = true;
-
-	mutex_lock(&dsm_node.regions_lock);
-	xa_for_each(&dsm_node.regions, id, r)
-		if (addr < r->addr + (r->pages << PAGE_SHIFT) &&
-		    addr + (pages << PAGE_SHIFT) > r->addr)
-			free = false;
-	mutex_unlock(&dsm_node.regions_lock);
-	return free;
-}
-
 static int decide_create(struct dsm_wire_control *msg)
 {
 	struct dsm_wire_region *d = &msg->region;
@@ -458,8 +405,8 @@ static int decide_create(struct dsm_wire_control *msg)
 		return say(msg, -EEXIST, "a region of this name exists; see dsmctl region list");
 	}
 	if (!addr)
-		addr = dsm_control_place(pages);
-	else if (!IS_ALIGNED(addr, PAGE_SIZE) || !place_is_free(addr, pages))
+		addr = dsm_place_find(pages);
+	else if (!IS_ALIGNED(addr, PAGE_SIZE) || !dsm_place_is_free(addr, pages))
 		return say(msg, -EADDRINUSE, "the address is unaligned or overlaps another region's; leave it out");
 	if (!addr)
 		return say(msg, -ENOSPC, "no address range of this size is left; destroy a region");

@@ -14,8 +14,9 @@
  */
 int dsm_control_call(u16 node, struct dsm_wire_control *msg);
 
-/* Address for a region of @pages that overlaps no other; 0: none left. */
-u64 dsm_control_place(u64 pages);
+/* place.c: address for a region of @pages that overlaps no other; 0: none left. */
+u64 dsm_place_find(u64 pages);
+bool dsm_place_is_free(u64 addr, u64 pages);
 
 /* Leaving: no request is being served any more on return. */
 void dsm_control_drain(void);

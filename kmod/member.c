@@ -234,7 +234,7 @@ static int default_region(u32 id, const char *name, u64 bytes, u32 flags)
 	};
 
 	strscpy((char *)d.name, name, sizeof(d.name));
-	d.addr = cpu_to_le64(dsm_control_place(le64_to_cpu(d.pages)));
+	d.addr = cpu_to_le64(dsm_place_find(le64_to_cpu(d.pages)));
 	return dsm_region_add(&d);
 }
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Where regions are mapped: address ranges that no other region uses, the same on every node.
+ * Reserves nothing: the coordinator decides one request at a time.
+ */
+#include "control.h"
+#include "shell.h"
+
+/*
+ * Regions are placed where neither heap, libraries, stacks
+ * nor the shadow memory of sanitizers are.
+ */
+#define PLACE_FIRST 0x200000000000ull
+#define PLACE_END 0x500000000000ull
+#define PLACE_ALIGN 0x200000ull
+
+/**
+ * dsm_place_find() - an address range that no region uses
+ * @pages: length
+ *
+ * Context: process.
+ * Return: address, 0 if there is no room.
+ */
+u64 dsm_place_find(u64 pages)
+{
+	u64 bytes = ALIGN(pages << PAGE_SHIFT, PLACE_ALIGN), at = PLACE_FIRST;
+	struct dsm_region *r;
+	unsigned long id;
+	bool moved = true;
+
+	mutex_lock(&dsm_node.regions_lock);
+	while (moved) {
+		moved = false;
+		xa_for_each(&dsm_node.regions, id, r) {
+			u64 end = r->addr + ALIGN(r->pages << PAGE_SHIFT, PLACE_ALIGN);
+
+			if (at < end && at + bytes > r->addr) {
+				at = end;
+				moved = true;
+			}
+		}
+	}
+	mutex_unlock(&dsm_node.regions_lock);
+	return at + bytes <= PLACE_END ? at : 0;
+}
+
+/**
+ * dsm_place_is_free() - does an address range overlap no region's?
+ * @addr:  its beginning
+ * @pages: length
+ *
+ * Context: process.
+ * Return: true if a region can be there.
+ */
+bool dsm_place_is_free(u64 addr, u64 pages)
+{
+	struct dsm_region *r;
+	unsigned long id;
+	bool free = true;
+
+	mutex_lock(&dsm_node.regions_lock);
+	xa_for_each(&dsm_node.regions, id, r)
+		if (addr < r->addr + (r->pages << PAGE_SHIFT) &&
+		    addr + (pages << PAGE_SHIFT) > r->addr)
+			free = false;
+	mutex_unlock(&dsm_node.regions_lock);
+	return free;
+}
