@@ -1,17 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Barriers, central form.
+ * Barriers, central form: the manager.
  *
- * The manager collects arrivals (node, ticket) until as many have come as the callers say, then
- * sends each node one departure with its tickets and the knowledge it lacks. A party that ends
- * inside makes the episode fail for all others, those who come later included. Never counts
- * threads per node: nobody knows how many will come, nor, the first time, from where.
+ * It collects arrivals (node, ticket, number of threads) until as many have come as the callers
+ * say, then sends each node one departure with its tickets and the knowledge it lacks. A party
+ * that ends inside makes the episode fail for all others, those who come later included.
+ *
+ * Nobody knows how many threads will come from where. A node that departs is told how many it
+ * were, and may hold the next arrivals back until it has as many. While every holder reports
+ * exactly that number, no thread is missing; with the first report that differs, all holders are
+ * asked to report what they have. Never relies on the nodes' behaving as last time.
  */
 #include "barrier.h"
 #include "interval.h"
 
-static struct dsm_barrier *find(struct dsm_engine *e, u32 region, u64 key)
+/**
+ * dsm_barrier_find() - look a key up
+ * @e:      engine
+ * @region: region id
+ * @key:    key
+ *
+ * Context: engine lock held.
+ * Return: barrier or NULL.
+ */
+struct dsm_barrier *dsm_barrier_find(struct dsm_engine *e, u32 region, u64 key)
 {
 	struct dsm_barrier *b;
 
@@ -23,13 +36,22 @@ static struct dsm_barrier *find(struct dsm_engine *e, u32 region, u64 key)
 
 static void drop(struct dsm_engine *e, struct dsm_barrier *b)
 {
+	/* Who is forgotten here may still hold arrivals back: see begin(). */
+	e->barriers_dropped |= b->holders;
 	hlist_del(&b->by_key);
 	list_del(&b->idle);
 	e->n_idle_barriers--;
 	dsm_pool_give(e, DSM_POOL_BARRIER, b);
 }
 
-static void become_idle(struct dsm_engine *e, struct dsm_barrier *b)
+/**
+ * dsm_barrier_idle() - nobody is inside any more
+ * @e: engine
+ * @b: barrier; may be gone afterwards
+ *
+ * Context: engine lock held.
+ */
+void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b)
 {
 	b->seen = 0;
 	list_add_tail(&b->idle, &e->idle_barriers);
@@ -37,9 +59,31 @@ static void become_idle(struct dsm_engine *e, struct dsm_barrier *b)
 		drop(e, list_first_entry(&e->idle_barriers, struct dsm_barrier, idle));
 }
 
-static struct dsm_barrier *get(struct dsm_engine *e, u32 region, u64 key)
+/**
+ * dsm_barrier_busy() - somebody is inside
+ * @e: engine
+ * @b: idle barrier
+ *
+ * Context: engine lock held.
+ */
+void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b)
 {
-	struct dsm_barrier *b = find(e, region, key);
+	list_del_init(&b->idle);
+	e->n_idle_barriers--;
+}
+
+/**
+ * dsm_barrier_get() - look a key up, make it if need be
+ * @e:      engine
+ * @region: region id
+ * @key:    key
+ *
+ * Context: engine lock held.
+ * Return: barrier.
+ */
+struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key)
+{
+	struct dsm_barrier *b = dsm_barrier_find(e, region, key);
 
 	if (b)
 		return b;
@@ -49,37 +93,55 @@ static struct dsm_barrier *get(struct dsm_engine *e, u32 region, u64 key)
 	b->region = region;
 	INIT_LIST_HEAD(&b->arrivals);
 	hlist_add_head(&b->by_key, dsm_key_bucket(e->barriers, region, key));
-	list_add_tail(&b->idle, &e->idle_barriers);
-	e->n_idle_barriers++;
+	dsm_barrier_idle(e, b);
 	return b;
 }
 
-static void wake_local(struct dsm_engine *e, u32 xid, int status, struct dsm_actions *acts)
+/* The nodes of @nodes shall report at once what they hold, and one by one what comes. */
+static void ask(struct dsm_engine *e, struct dsm_barrier *b, u64 nodes, struct dsm_actions *acts)
 {
-	struct dsm_waiter *w = dsm_request_find(e, xid);
+	struct dsm_wire_arrive body = {
+		.key = cpu_to_le64(b->key),
+		.episode = cpu_to_le64(b->episode),
+	};
+	struct dsm_msgbuf *m;
+	u16 node;
 
-	if (!w)
-		return;
-	if (!status)
-		e->stats.barriers++;
-	dsm_act_wake(e, acts, w, status);
+	for (node = 0; node < e->n_nodes; node++) {
+		if (!(nodes & 1ull << node) || !dsm_engine_alive(e, node))
+			continue;
+		m = dsm_msg_new(e, node, DSM_CLASS_FWD, DSM_MSG_BAR_ASK, b->region, 0);
+		dsm_wire_put(m, &body, sizeof(body));
+		dsm_act_send(acts, m);
+	}
+	b->holders &= ~nodes;
 }
 
-/* One departure for all arrivals of @node in @list, as many as fit. */
+/*
+ * One departure for all arrivals of @node in @list, as many as fit. @b: the episode is over and
+ * the node may hold the next arrivals back; NULL: it may not.
+ */
 static void depart_node(struct dsm_engine *e, struct list_head *list, u16 node, u32 region, u64 key,
-			int status, struct dsm_actions *acts)
+			const struct dsm_barrier *b, int status, struct dsm_actions *acts)
 {
 	struct dsm_wire_depart body = { .key = cpu_to_le64(key), .status = cpu_to_le32(-status) };
 	struct dsm_request *q, *tmp;
 	struct dsm_msgbuf *m;
 	u32 head_at, count = 0;
-	__le32 pad = 0;
 
+	if (b && b->holders & 1ull << node) {
+		body.episode = cpu_to_le64(b->episode);
+		body.hold = cpu_to_le32(b->last[node]);
+		body.parties = cpu_to_le32(b->last_parties);
+	}
 	m = dsm_msg_new(e, node, DSM_CLASS_RSP, DSM_MSG_BAR_DEPART, region, 0);
 	head_at = m->len;
 	dsm_wire_put(m, &body, sizeof(body));
 	list_for_each_entry_safe(q, tmp, list, cont.link) {
-		__le32 ticket = cpu_to_le32(q->xid);
+		struct dsm_wire_ticket ticket = {
+			.xid = cpu_to_le32(q->xid),
+			.count = cpu_to_le32(q->count),
+		};
 
 		/* The vector time must fit behind the tickets. */
 		if (q->node != node || dsm_wire_room(m) < DSM_MAX_NODES * 8 + 64)
@@ -89,16 +151,17 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 node, 
 		list_del(&q->cont.link);
 		dsm_served_free(e, q);
 	}
-	if (count & 1)
-		dsm_wire_put(m, &pad, sizeof(pad));
 	((struct dsm_wire_depart *)(m->data + head_at))->count = cpu_to_le32(count);
 	dsm_know_put(e, m, node);
 	dsm_act_send(acts, m);
 }
 
-/* Local ones are woken; of each other node one message's worth goes now, a rest in later steps. */
-static void depart_list(struct dsm_engine *e, struct list_head *list, u32 region, u64 key,
-			int status, struct dsm_actions *acts)
+/*
+ * Local ones are woken; of each other node one message's worth goes now, a rest in later steps.
+ * Returns the nodes that are sent one.
+ */
+static u64 depart_list(struct dsm_engine *e, struct list_head *list, u32 region, u64 key,
+		       const struct dsm_barrier *b, int status, struct dsm_actions *acts)
 {
 	struct dsm_request *q, *tmp;
 	u64 told = 0;
@@ -107,7 +170,7 @@ static void depart_list(struct dsm_engine *e, struct list_head *list, u32 region
 		if (q->node != e->self)
 			continue;
 		list_del(&q->cont.link);
-		wake_local(e, q->xid, status, acts);
+		dsm_barrier_wake(e, e->self, q->xid, q->count, status, true, acts);
 		dsm_served_free(e, q);
 	}
 	while (!list_empty(list)) {
@@ -120,27 +183,47 @@ static void depart_list(struct dsm_engine *e, struct list_head *list, u32 region
 			continue;
 		}
 		told |= 1ull << q->node;
-		depart_node(e, list, q->node, region, key, status, acts);
+		depart_node(e, list, q->node, region, key, b, status, acts);
 	}
+	return told;
 }
 
+/* Those present go; the episode is over when all have come, or nobody can come any more. */
 static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_actions *acts)
 {
+	bool over = b->seen == b->parties;
+	u64 remote = b->members & ~(1ull << e->self), told;
 	int status = b->status;
 	struct list_head list;
+	u16 node;
 
 	INIT_LIST_HEAD(&list);
 	list_splice_tail_init(&b->arrivals, &list);
-	if (b->seen == b->parties) {
+	if (!status)
+		ask(e, b, b->holders & ~remote, acts);	/* this time they took no part */
+	if (over) {
 		b->last_members = b->members;
 		b->last_parties = b->parties;
 		b->status = 0;
 		b->members = 0;
-		depart_list(e, &list, b->region, b->key, status, acts);
-		become_idle(e, b);
-		return;
+		memcpy(b->last, b->count, sizeof(b->last));
+		memset(b->count, 0, sizeof(b->count));
 	}
-	depart_list(e, &list, b->region, b->key, status, acts);
+	if (!status) {
+		b->episode = ++e->barrier_episodes;
+		b->holders = 0;
+		for (node = 0; node < e->n_nodes; node++)
+			if (remote & 1ull << node && b->last[node] <= DSM_BARRIER_HOLD_MAX)
+				b->holders |= 1ull << node;
+	}
+	told = depart_list(e, &list, b->region, b->key, status ? NULL : b, status, acts);
+	/* A departure without "hold" says as much as a question. */
+	if (status) {
+		ask(e, b, b->holders & ~told, acts);
+		b->holders = 0;
+	}
+	if (over)
+		dsm_barrier_idle(e, b);
 }
 
 static void refuse(struct dsm_engine *e, struct dsm_request *q, int status,
@@ -150,7 +233,43 @@ static void refuse(struct dsm_engine *e, struct dsm_request *q, int status,
 
 	INIT_LIST_HEAD(&one);
 	list_add_tail(&q->cont.link, &one);
-	depart_list(e, &one, q->region, q->key, status, acts);
+	depart_list(e, &one, q->region, q->key, NULL, status, acts);
+}
+
+/* Arrivals of one report that are too many for this episode: they belong to the next. */
+static void split(struct dsm_engine *e, struct dsm_request *q, u32 room, struct dsm_actions *acts)
+{
+	struct dsm_request *rest = dsm_served_new(e, q);
+
+	rest->count = q->count - room;
+	rest->gone = q->gone - min(q->gone, room);
+	q->count = room;
+	q->gone -= rest->gone;
+	dsm_ready(e, acts, &rest->cont, DSM_CONT_REQUEST);
+}
+
+static void begin(struct dsm_engine *e, struct dsm_barrier *b, u32 parties)
+{
+	struct dsm_space *s = dsm_space_find(e, b->region);
+
+	dsm_barrier_busy(e, b);
+	b->parties = parties;
+	if (b->episode)
+		return;
+	b->episode = ++e->barrier_episodes;
+	/* Forgotten, or never seen: whoever was forgotten with any key may hold arrivals of this. */
+	if (s)
+		b->holders = e->barriers_dropped & s->users & ~(1ull << e->self);
+}
+
+/* Has @node reported something that leaves room for doubt whether others hold arrivals back? */
+static bool differs(const struct dsm_engine *e, const struct dsm_barrier *b, u16 node, u64 episode)
+{
+	if (b->parties != b->last_parties)
+		return true;
+	if (node == e->self)
+		return b->count[node] > b->last[node];
+	return b->count[node] != b->last[node] || episode != b->episode;
 }
 
 /**
@@ -164,6 +283,8 @@ static void refuse(struct dsm_engine *e, struct dsm_request *q, int status,
 void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
 {
 	struct dsm_barrier *b;
+	u64 episode;
+	u16 node;
 
 	if (q->type == DSM_MSG_BAR_DEPART) {
 		if (dsm_engine_alive(e, q->node))
@@ -172,7 +293,7 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 			dsm_served_free(e, q);
 		return;
 	}
-	b = get(e, q->region, q->key);
+	b = dsm_barrier_get(e, q->region, q->key);
 	if (!b->seen && b->last_parties == q->value && b->last_members & ~e->alive) {
 		refuse(e, q, -EHOSTDOWN, acts);	/* a party of last time will never come */
 		return;
@@ -182,30 +303,47 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		return;
 	}
 	if (!b->status && b->last_parties != q->value && dsm_space_lost(e, q->region) & ~q->told &&
-	    !q->op && dsm_engine_alive(e, q->node)) {
+	    !q->gone && dsm_engine_alive(e, q->node)) {
 		refuse(e, q, -EHOSTDOWN, acts);	/* a lost user may be a party: nobody can say */
 		return;
 	}
-	if (!b->seen) {
-		list_del_init(&b->idle);
-		e->n_idle_barriers--;
-		b->parties = q->value;
-	}
-	b->seen++;
-	b->members |= 1ull << q->node;
-	if (q->op || !dsm_engine_alive(e, q->node)) {	/* gone before its arrival was counted */
-		b->status = q->op ? -EOWNERDEAD : -EHOSTDOWN;
+	if (!b->seen)
+		begin(e, b, q->value);
+	if (q->count > b->parties - b->seen)
+		split(e, q, b->parties - b->seen, acts);
+	node = q->node;
+	episode = q->episode;
+	b->seen += q->count;
+	b->members |= 1ull << node;
+	b->count[node] = min_t(u32, b->count[node] + q->count, U16_MAX);
+	if (q->gone || !dsm_engine_alive(e, node))	/* gone before its arrival was counted */
+		b->status = q->gone ? -EOWNERDEAD : -EHOSTDOWN;
+	q->count -= q->gone;
+	q->gone = 0;
+	if (!q->count || !dsm_engine_alive(e, node))
 		dsm_served_free(e, q);
-	} else {
+	else
 		list_add_tail(&q->cont.link, &b->arrivals);
-	}
 	if (b->status || b->seen == b->parties)
 		end_episode(e, b, acts);
+	else if (b->holders && differs(e, b, node, episode))
+		ask(e, b, b->holders, acts);
 }
 
-/* Count an arrival, now or when all that its node knew is known here. */
-static void accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32 region, u16 node,
-		   u32 xid, bool complete, struct dsm_actions *acts)
+/**
+ * dsm_barrier_accept() - count a report, now or when all that its node knew is known here
+ * @e:        engine; we manage the key
+ * @body:     report
+ * @region:   region id
+ * @node:     who reports
+ * @xid:      ticket
+ * @complete: all is known
+ * @acts:     actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32 region,
+			u16 node, u32 xid, bool complete, struct dsm_actions *acts)
 {
 	struct dsm_request *q = dsm_served_new(e, &(struct dsm_request){
 		.type = DSM_MSG_BAR_ARRIVE,
@@ -215,6 +353,8 @@ static void accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32
 		.value = le32_to_cpu(body->parties),
 		.key = le64_to_cpu(body->key),
 		.told = le64_to_cpu(body->told),
+		.count = le32_to_cpu(body->count),
+		.episode = le64_to_cpu(body->episode),
 	});
 
 	if (dsm_served_too_many(e, q))
@@ -225,44 +365,7 @@ static void accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32
 		dsm_pull(e, node, &q->cont, DSM_CONT_REQUEST, acts);
 }
 
-/**
- * dsm_barrier_arrive() - a local thread arrives
- * @e:       engine
- * @s:       region, its members fixed
- * @key:     any
- * @parties: callers in the whole cluster, at least 1
- * @w:       waiter
- * @acts:    actions
- *
- * Context: engine lock held. The thread's release is done.
- * Return: 0 queued, -EHOSTDOWN the manager is lost.
- */
-int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 parties,
-		       struct dsm_waiter *w, struct dsm_actions *acts)
-{
-	struct dsm_wire_arrive body = {
-		.key = cpu_to_le64(key),
-		.parties = cpu_to_le32(parties),
-		.told = cpu_to_le64(w->told),
-	};
-	u16 root = dsm_manager(s, DSM_MSG_BAR_ARRIVE, key);
-	struct dsm_msgbuf *m;
-
-	if (!dsm_engine_alive(e, root))
-		return -EHOSTDOWN;
-	dsm_request_add(e, w, root);
-	if (root == e->self) {
-		accept(e, &body, s->id, root, w->xid, true, acts);
-		return 0;
-	}
-	m = dsm_msg_new(e, root, DSM_CLASS_REQ, DSM_MSG_BAR_ARRIVE, s->id, w->xid);
-	dsm_wire_put(m, &body, sizeof(body));
-	dsm_know_put(e, m, root);
-	dsm_act_send(acts, m);
-	return 0;
-}
-
-static void mark_gone(struct list_head *conts, u16 node, u32 xid)
+static bool mark_gone(struct list_head *conts, u16 node, u32 xid)
 {
 	struct dsm_request *q;
 	struct dsm_cont *c;
@@ -271,117 +374,53 @@ static void mark_gone(struct list_head *conts, u16 node, u32 xid)
 		if (c->kind != DSM_CONT_REQUEST)
 			continue;
 		q = container_of(c, struct dsm_request, cont);
-		if (q->type == DSM_MSG_BAR_ARRIVE && q->node == node && q->xid == xid)
-			q->op = 1;
+		if (q->type == DSM_MSG_BAR_ARRIVE && q->node == node && q->xid == xid &&
+		    q->gone < q->count) {
+			q->gone++;
+			return true;
+		}
 	}
+	return false;
 }
 
-static void abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
-			     struct dsm_actions *acts)
+/**
+ * dsm_barrier_abort_at_manager() - an arrived thread is gone
+ * @e:      engine; we manage the key
+ * @region: region id
+ * @key:    key
+ * @node:   its node
+ * @xid:    its ticket
+ * @acts:   actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
+				  struct dsm_actions *acts)
 {
-	struct dsm_barrier *b = find(e, region, key);
+	struct dsm_barrier *b = dsm_barrier_find(e, region, key);
 	struct dsm_request *q, *tmp;
 
 	if (b) {
 		list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
 			if (q->node != node || q->xid != xid)
 				continue;
-			list_del(&q->cont.link);
-			dsm_served_free(e, q);
+			if (!--q->count) {
+				list_del(&q->cont.link);
+				dsm_served_free(e, q);
+			}
 			b->status = -EOWNERDEAD;
 			end_episode(e, b, acts);
 			return;
 		}
 	}
 	/* Its knowledge is still being pulled, or has just come: it will be counted as gone. */
-	mark_gone(&e->pull[node].now, node, xid);
-	mark_gone(&e->pull[node].then, node, xid);
-	mark_gone(&e->ready, node, xid);
+	if (!mark_gone(&e->pull[node].now, node, xid) &&
+	    !mark_gone(&e->pull[node].then, node, xid))
+		mark_gone(&e->ready, node, xid);
 }
 
 /**
- * dsm_barrier_abort() - an arrived thread ends before the barrier is full
- * @e:    engine
- * @s:    region
- * @key:  key
- * @w:    its waiter
- * @acts: actions
- *
- * Context: engine lock held.
- * Return: true: forgotten here, the others will get -EOWNERDEAD; false: it was woken already.
- */
-bool dsm_barrier_abort(struct dsm_engine *e, struct dsm_space *s, u64 key, struct dsm_waiter *w,
-		       struct dsm_actions *acts)
-{
-	struct dsm_wire_arrive body = { .key = cpu_to_le64(key) };
-	u16 root = w->peer;
-	u32 xid = w->xid;
-	struct dsm_msgbuf *m;
-
-	if (!dsm_waiter_cancel(e, w))
-		return false;
-	if (root == e->self) {
-		abort_at_manager(e, s->id, key, root, xid, acts);
-	} else if (dsm_engine_alive(e, root)) {
-		m = dsm_msg_new(e, root, DSM_CLASS_REQ, DSM_MSG_BAR_ABORT, s->id, xid);
-		dsm_wire_put(m, &body, sizeof(body));
-		dsm_act_send(acts, m);
-	}
-	return true;
-}
-
-static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
-		     struct dsm_reader *r, struct dsm_actions *acts)
-{
-	struct dsm_wire_depart body;
-	struct dsm_reader tickets;
-	u32 count, i;
-	int complete, status;
-
-	dsm_reader_take(r, &body, sizeof(body));
-	count = le32_to_cpu(body.count);
-	tickets = dsm_reader_init(r->pos, count * 4);
-	dsm_reader_skip(r, (count + (count & 1)) * 4);
-	complete = dsm_know_take(e, from, from, hdr->flags, r);
-	if (complete < 0)
-		return -EPROTO;
-	switch (le32_to_cpu(body.status)) {
-	case 0:
-		status = 0;
-		break;
-	case EOWNERDEAD:
-		status = -EOWNERDEAD;
-		break;
-	case EINVAL:
-		status = -EINVAL;
-		break;
-	case EDQUOT:
-		status = -EDQUOT;
-		break;
-	default:
-		status = -EHOSTDOWN;
-	}
-	for (i = 0; i < count; i++) {
-		struct dsm_waiter *w;
-		__le32 ticket;
-
-		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
-		w = dsm_request_find(e, le32_to_cpu(ticket));
-		if (!w || w->peer != from || !list_empty(&w->cont.link))
-			continue;	/* given up meanwhile */
-		w->status = status;
-		if (!status)
-			e->stats.barriers++;
-		if (complete || status)
-			dsm_act_wake(e, acts, w, status);
-		else
-			dsm_pull(e, from, &w->cont, DSM_CONT_WAITER, acts);
-	}
-	return 0;
-}
-
-/**
- * dsm_barrier_on_message() - BAR_ARRIVE, BAR_ABORT, BAR_DEPART
+ * dsm_barrier_on_message() - BAR_ARRIVE, BAR_ABORT
  * @e:    engine
  * @from: sender
  * @hdr:  header
@@ -399,20 +438,20 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	struct dsm_wire_arrive body;
 	int complete;
 
-	if (hdr->type == DSM_MSG_BAR_DEPART)
-		return on_depart(e, from, hdr, r, acts);
 	dsm_reader_take(r, &body, sizeof(body));
 	if (!s || !s->n_members ||
 	    dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key)) != e->self)
 		return -EPROTO;
 	if (hdr->type == DSM_MSG_BAR_ABORT) {
-		abort_at_manager(e, s->id, le64_to_cpu(body.key), from, xid, acts);
+		dsm_barrier_abort_at_manager(e, s->id, le64_to_cpu(body.key), from, xid, acts);
 		return 0;
 	}
-	complete = dsm_know_take(e, from, from, hdr->flags, r);
-	if (complete < 0 || !body.parties)
+	if (!body.count || le32_to_cpu(body.count) > le32_to_cpu(body.parties))
 		return -EPROTO;
-	accept(e, &body, s->id, from, xid, complete, acts);
+	complete = dsm_know_take(e, from, from, hdr->flags, r);
+	if (complete < 0)
+		return -EPROTO;
+	dsm_barrier_accept(e, &body, s->id, from, xid, complete, acts);
 	return 0;
 }
 
@@ -432,10 +471,17 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node,
 			   struct dsm_actions *acts)
 {
+	struct dsm_space *s = dsm_space_find(e, b->region);
 	u64 bit = 1ull << node;
 	struct dsm_request *q, *tmp;
 	bool untold = b->status, guess;
+	u16 root = s ? dsm_manager(s, DSM_MSG_BAR_ARRIVE, b->key) : e->self;
 
+	if (root != e->self) {
+		dsm_barrier_node_peer_lost(e, b, node, root, acts);
+		return;
+	}
+	b->holders &= ~bit;
 	if (!b->seen)
 		return;
 	list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {

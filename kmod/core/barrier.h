@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Barriers: any key, any number of callers in the whole cluster, counted at the
- * key's manager (protocol.md 3.9 with decisions.md P3, P4). Every arrival is
- * reported at once and carries all that its node knows.
+ * Barriers: any key, any number of callers in the whole cluster, counted at the key's manager
+ * (protocol.md 3.9 with decisions.md P3, P4). Every report carries all that its node knows.
+ *
+ * Two units: barrier.c is the manager, barrier_node.c the nodes whose threads come. A node
+ * that departed with n threads holds the next arrivals back and reports n of them at once,
+ * until the manager, or anything unusual, asks it to report one by one.
  */
 #ifndef DSM_CORE_BARRIER_H
 #define DSM_CORE_BARRIER_H
@@ -11,18 +14,28 @@
 #include "engine.h"
 
 /**
- * struct dsm_barrier - one key at its manager
+ * struct dsm_barrier - one key, at its manager or at a node whose threads come
  * @by_key:       in the key table
  * @idle:         in the list of idle barriers while @seen is 0, oldest first
- * @arrivals:     struct dsm_request: arrived, not departed
+ * @arrivals:     struct dsm_request: arrived, not departed; manager
  * @key:          as the callers gave it; fixed
  * @region:       region id; fixed
- * @parties:      callers that the episode under way waits for
- * @seen:         arrivals of this episode, ended ones included; 0 = no episode
- * @status:       0, or why this episode fails: -EOWNERDEAD, -EHOSTDOWN
- * @members:      nodes that arrived in this episode
+ * @parties:      callers that the episode under way waits for; elsewhere: of the last one
+ * @seen:         manager: arrivals of this episode, ended ones included; 0 = no episode.
+ *                Elsewhere: arrivals held back
+ * @status:       0, or why this episode fails: -EOWNERDEAD, -EHOSTDOWN; manager
+ * @members:      nodes that arrived in this episode; manager
  * @last_members: nodes of the last complete episode; a lost one among them will be missed
  * @last_parties: its number of callers
+ * @episode:      number of the episode under way or to come, rising with each of all keys;
+ *                elsewhere: the one for which @quota holds
+ * @holders:      nodes that may hold arrivals back; manager
+ * @count:        by node: arrivals of this episode; manager
+ * @last:         by node: arrivals of the last one, as told to the holders; manager
+ * @asked:        highest episode in which we were asked to report at once; not manager
+ * @quota:        arrivals to hold until there are so many; 0 = report each; not manager
+ * @ticket:       request id that those held share; not manager
+ * @told:         lost nodes that all callers held were told of; not manager
  *
  * Guarded by the engine lock.
  */
@@ -38,10 +51,21 @@ struct dsm_barrier {
 	u64 members;
 	u64 last_members;
 	u32 last_parties;
+	u32 quota;
+	u32 ticket;
+	u64 episode;
+	u64 holders;
+	u64 asked;
+	u64 told;
+	u16 count[DSM_MAX_NODES];
+	u16 last[DSM_MAX_NODES];
 };
 
 /* Idle barriers remembered for their members. */
 #define DSM_BARRIER_IDLE_MAX 1024
+
+/* More threads of one node than this are reported one by one. */
+#define DSM_BARRIER_HOLD_MAX 4096u
 
 /*
  * Arrive (after a release). @w is woken when all have; then
@@ -57,7 +81,26 @@ bool dsm_barrier_abort(struct dsm_engine *e, struct dsm_space *s, u64 key, struc
 void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts);
 int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			   struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_barrier_on_node_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+				struct dsm_reader *r, struct dsm_actions *acts);
 void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node,
 			   struct dsm_actions *acts);
+
+/* ---- between the two units ---- */
+struct dsm_barrier *dsm_barrier_find(struct dsm_engine *e, u32 region, u64 key);
+struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key);
+/* @seen becomes other than 0, or 0 again. */
+void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b);
+void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b);
+/* The manager's own threads. */
+void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32 region,
+			u16 node, u32 xid, bool complete, struct dsm_actions *acts);
+void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
+				  struct dsm_actions *acts);
+/* Wake up to @count threads that share ticket @xid. */
+void dsm_barrier_wake(struct dsm_engine *e, u16 root, u32 xid, u32 count, int status,
+		      bool complete, struct dsm_actions *acts);
+void dsm_barrier_node_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node, u16 root,
+				struct dsm_actions *acts);
 
 #endif

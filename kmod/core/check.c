@@ -65,9 +65,9 @@ static bool check_depart(struct dsm_reader *r)
 
 	dsm_reader_take(r, &body, sizeof(body));
 	count = le32_to_cpu(body.count);
-	if (r->bad || count > DSM_MSG_BYTES / 4)
+	if (r->bad || count > DSM_MSG_BYTES / sizeof(struct dsm_wire_ticket))
 		return false;
-	dsm_reader_skip(r, (count + (count & 1)) * 4);
+	dsm_reader_skip(r, count * sizeof(struct dsm_wire_ticket));
 	return dsm_know_check(r) && dsm_reader_done(r);
 }
 
@@ -106,10 +106,11 @@ static bool check_body(struct dsm_reader *r, u8 type)
 		return check_lock(r, type);
 	case DSM_MSG_BAR_ARRIVE:
 		dsm_reader_take(r, &arrive, sizeof(arrive));
-		return !arrive.reserved && dsm_know_check(r) && dsm_reader_done(r);
+		return dsm_know_check(r) && dsm_reader_done(r);
 	case DSM_MSG_BAR_ABORT:
+	case DSM_MSG_BAR_ASK:
 		dsm_reader_take(r, &arrive, sizeof(arrive));
-		return !arrive.reserved && dsm_reader_done(r);
+		return !arrive.parties && !arrive.count && !arrive.told && dsm_reader_done(r);
 	case DSM_MSG_BAR_DEPART:
 		return check_depart(r);
 	case DSM_MSG_FLAG_OP:

@@ -385,7 +385,15 @@ void dsm_waiter_init(struct dsm_waiter *w)
 	w->peer = DSM_NO_NODE;
 }
 
-static struct hlist_head *request_bucket(struct dsm_engine *e, u32 xid)
+/**
+ * dsm_request_bucket() - hash chain of a request id
+ * @e:   engine
+ * @xid: any number
+ *
+ * Context: engine lock held.
+ * Return: head of the chain of struct dsm_waiter; other ids may be in it.
+ */
+struct hlist_head *dsm_request_bucket(struct dsm_engine *e, u32 xid)
 {
 	return &e->requests[xid % ARRAY_SIZE(e->requests)];
 }
@@ -402,9 +410,23 @@ void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer)
 {
 	if (!++e->next_xid)
 		++e->next_xid;
-	w->xid = e->next_xid;
+	dsm_request_share(e, w, peer, e->next_xid);
+}
+
+/**
+ * dsm_request_share() - give a waiter the request id that others have
+ * @e:    engine
+ * @w:    waiter
+ * @peer: node that will answer
+ * @xid:  id, of a waiter that still waits
+ *
+ * Context: engine lock held.
+ */
+void dsm_request_share(struct dsm_engine *e, struct dsm_waiter *w, u16 peer, u32 xid)
+{
+	w->xid = xid;
 	w->peer = peer;
-	hlist_add_head(&w->by_xid, request_bucket(e, w->xid));
+	hlist_add_head(&w->by_xid, dsm_request_bucket(e, w->xid));
 }
 
 /**
@@ -419,7 +441,7 @@ struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid)
 {
 	struct dsm_waiter *w;
 
-	hlist_for_each_entry(w, request_bucket(e, xid), by_xid)
+	hlist_for_each_entry(w, dsm_request_bucket(e, xid), by_xid)
 		if (w->xid == xid)
 			return w;
 	return NULL;
@@ -512,8 +534,10 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 		return dsm_know_on_intervals(e, from, &hdr, &r, acts);
 	case DSM_MSG_BAR_ARRIVE:
 	case DSM_MSG_BAR_ABORT:
-	case DSM_MSG_BAR_DEPART:
 		return dsm_barrier_on_message(e, from, &hdr, &r, acts);
+	case DSM_MSG_BAR_DEPART:
+	case DSM_MSG_BAR_ASK:
+		return dsm_barrier_on_node_message(e, from, &hdr, &r, acts);
 	case DSM_MSG_FLAG_OP:
 	case DSM_MSG_FLAG_REPLY:
 	case DSM_MSG_SYNC_PUSH:

@@ -209,13 +209,16 @@ struct dsm_waiter {
  * struct dsm_request - a remote request that waits: fetch, barrier arrival, flag wait or lock
  * @cont:   in the list of what it waits for; queued while knowledge is pulled
  * @type:   enum dsm_msg_type
- * @op:     flags: enum dsm_flag_op; barriers: 1 = the arrival was aborted
+ * @op:     flags: enum dsm_flag_op
  * @node:   sender
  * @region: region id
  * @xid:    the sender's request id
  * @value:  page index or parties; a positive errno once a flag wait or arrival has failed
  * @key:    key of a lock, barrier or flag
  * @told:   lost nodes that the caller was told of before: see struct dsm_waiter
+ * @count:  barriers: threads that arrived
+ * @gone:   barriers: how many of them have ended since
+ * @episode: barriers: the one that the sender believes in
  */
 struct dsm_request {
 	struct dsm_cont cont;
@@ -227,6 +230,9 @@ struct dsm_request {
 	u32 value;
 	u64 key;
 	u64 told;
+	u32 count;
+	u32 gone;
+	u64 episode;
 };
 
 /*
@@ -401,6 +407,8 @@ struct dsm_core_stats {
  * @barriers:    hash of struct dsm_barrier, DSM_KEY_BUCKETS heads
  * @idle_barriers: struct dsm_barrier without an episode, oldest first
  * @n_idle_barriers: length of @idle_barriers
+ * @barrier_episodes: number of the episode begun last, of all keys managed here
+ * @barriers_dropped: nodes that may hold arrivals of a key that was forgotten here
  * @flags:       hash of struct dsm_flag, DSM_KEY_BUCKETS heads
  * @stats:       counters since the engine started
  *
@@ -461,6 +469,8 @@ struct dsm_engine {
 	struct hlist_head *barriers;
 	struct list_head idle_barriers;
 	u32 n_idle_barriers;
+	u64 barrier_episodes;
+	u64 barriers_dropped;
 	struct hlist_head *flags;
 
 	struct dsm_core_stats stats;
@@ -520,6 +530,8 @@ void dsm_act_wake(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_wai
 void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *c, u8 kind);
 void dsm_waiter_init(struct dsm_waiter *w);
 void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer);
+void dsm_request_share(struct dsm_engine *e, struct dsm_waiter *w, u16 peer, u32 xid);
+struct hlist_head *dsm_request_bucket(struct dsm_engine *e, u32 xid);
 struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid);
 /* Requests for flags and barriers, counted by node. */
 struct dsm_request *dsm_served_new(struct dsm_engine *e, const struct dsm_request *init);

@@ -32,7 +32,7 @@
  * @DSM_MSG_LOCK_PASS:       FWD: manager to the last in the queue
  * @DSM_MSG_LOCK_GRANT:      RSP: token and notices
  * @DSM_MSG_LOCK_RETURN:     REQ: idle token back to the manager
- * @DSM_MSG_BAR_ARRIVE:      REQ: a thread arrived at a barrier
+ * @DSM_MSG_BAR_ARRIVE:      REQ: threads arrived at a barrier
  * @DSM_MSG_BAR_DEPART:      RSP: a barrier opens or fails, for all threads of a node
  * @DSM_MSG_FLAG_OP:         REQ: set, wait, clear, cancel a wait
  * @DSM_MSG_FLAG_REPLY:      RSP: the flag operation is done, or why not
@@ -53,6 +53,7 @@
  * @DSM_MSG_SYNC_PUSH:       REQ: bare release
  * @DSM_MSG_SYNC_PULL:       REQ: bare acquire
  * @DSM_MSG_SYNC_REPLY:      RSP: to both
+ * @DSM_MSG_BAR_ASK:         FWD: report arrivals at once, not when they are as many as last time
  * @DSM_MSG_TYPE_END:        one past the highest number
  */
 enum dsm_msg_type {
@@ -87,6 +88,7 @@ enum dsm_msg_type {
 	DSM_MSG_SYNC_PUSH = 139,
 	DSM_MSG_SYNC_PULL = 140,
 	DSM_MSG_SYNC_REPLY = 141,
+	DSM_MSG_BAR_ASK = 142,
 	DSM_MSG_TYPE_END
 };
 
@@ -238,23 +240,33 @@ struct dsm_wire_lock {
 static_assert(sizeof(struct dsm_wire_lock) == 24);
 
 /*
- * BAR_ARRIVE, BAR_ABORT: xid is the arrival's ticket;
- * BAR_DEPART: status and tickets, then knowledge.
+ * BAR_ARRIVE: xid is the ticket of all @count threads, knowledge follows. BAR_ABORT: one thread of
+ * that ticket; only key. BAR_ASK: only key and episode. BAR_DEPART: tickets, then knowledge.
  */
 struct dsm_wire_arrive {
 	__le64 key;
 	__le32 parties;
-	__le32 reserved;
+	__le32 count;			/* threads */
 	__le64 told;			/* bitmap: lost nodes that the caller has been told of */
+	__le64 episode;			/* of the last departure; 0: none */
 };
-static_assert(sizeof(struct dsm_wire_arrive) == 24);
+static_assert(sizeof(struct dsm_wire_arrive) == 32);
 
 struct dsm_wire_depart {
 	__le64 key;
 	__le32 status;			/* 0 or positive errno */
-	__le32 count;			/* tickets, __le32 each, padded to 8 bytes */
+	__le32 count;			/* tickets that follow */
+	__le64 episode;			/* that begins now; 0: arrivals may not be held back */
+	__le32 hold;			/* until there are so many */
+	__le32 parties;			/* of the episode that ends */
 };
-static_assert(sizeof(struct dsm_wire_depart) == 16);
+static_assert(sizeof(struct dsm_wire_depart) == 32);
+
+struct dsm_wire_ticket {
+	__le32 xid;
+	__le32 count;			/* threads of this ticket that go */
+};
+static_assert(sizeof(struct dsm_wire_ticket) == 8);
 
 enum dsm_flag_op { DSM_FLAG_SET, DSM_FLAG_WAIT, DSM_FLAG_CLEAR, DSM_FLAG_CANCEL, DSM_FLAG_TEST };
 

@@ -47,6 +47,7 @@ static const u8 type_class[DSM_MSG_TYPE_END] = {
 	[DSM_MSG_SYNC_PUSH] = IS(REQ),
 	[DSM_MSG_SYNC_PULL] = IS(REQ),
 	[DSM_MSG_SYNC_REPLY] = IS(RSP),
+	[DSM_MSG_BAR_ASK] = IS(FWD),
 };
 
 /**

@@ -24,6 +24,8 @@ bool thread_can_be_killed(const struct thread *t)
 {
 	if (t->killed || t->state == TS_DONE || t->state == TS_DYING || w.killed)
 		return false;
+	if (w.l->flags & LITMUS_LAST && op_of(t)[1].kind != OP_END)
+		return false;
 	if (w.l->flags & LITMUS_INSIDE)
 		return t->state == TS_BLOCKED && !t->woken &&
 		       (t->block == BLOCK_BARRIER || (t->block == BLOCK_FLAG && op_of(t)->kind == OP_WAIT));

@@ -174,11 +174,35 @@ static const char *slot_final(void)
 {
 	return reg(0, 0) == 10 && reg(0, 1) == 6 ? NULL : "a counter lost an increment";
 }
+/* P4: three callers each time, and each time from other nodes. Nobody may wait for a report that does not come. */
+PROG(move_a1, STORE(0, 0, 1), BARRIER(0, 3), BARRIER(0, 3), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 2, 1), BARRIER(0, 3));
+PROG(move_a2, BARRIER(0, 3), TELL(0));
+PROG(move_b1, BARRIER(0, 3), LOAD(0, 0, 0), BARRIER(0, 3), STORE(0, 1, 2), BARRIER(0, 3), BARRIER(0, 3), LOAD(0, 3, 1));
+PROG(move_b2, MISS(0), HEAR(0), STORE(0, 2, 3), BARRIER(0, 3), TELL(1));
+PROG(move_c1, MISS(0), MISS(0), HEAR(1), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 2, 1), STORE(0, 3, 4), BARRIER(0, 3));
+/* The same two threads of a node, twice; then both elsewhere. */
+PROG(stay_t, BARRIER(0, 4), BARRIER(0, 4), BARRIER(0, 4), TELL(0));
+PROG(stay_u, BARRIER(0, 4), BARRIER(0, 4), BARRIER(0, 4), BARRIER(0, 4), LOAD(0, 0, 0));
+PROG(stay_v, MISS(0), MISS(0), MISS(0), HEAR(0), STORE(0, 0, 1), BARRIER(0, 4));
+PROG(stay_w, BARRIER(0, 4), BARRIER(0, 4), BARRIER(0, 4), TELL(1));
+PROG(stay_x, MISS(0), MISS(0), MISS(0), HEAR(1), BARRIER(0, 4));
+
+/* A node has fewer than last time, and may hear of that before it hears that last time is over. */
+PROG(fewer_a1, BARRIER(0, 3), BARRIER(0, 3), LOAD(0, 0, 0));
+PROG(fewer_a2, BARRIER(0, 3));
+PROG(fewer_b1, BARRIER(0, 3), TELL(0), BARRIER(0, 3));
+PROG(fewer_b2, MISS(0), HEAR(0), STORE(0, 0, 1), BARRIER(0, 3));
+/* In between another number of callers, none of them there. */
+PROG(other_a1, BARRIER(0, 3), BARRIER(0, 1), TELL(0), BARRIER(0, 3));
+PROG(other_a2, MISS(0), MISS(0), HEAR(0), BARRIER(0, 3));
+PROG(other_b1, BARRIER(0, 3), MISS(0), HEAR(0), BARRIER(0, 3));
+PROG(other_b2, BARRIER(0, 3));
 
 /* L42: time limits and kills anywhere. */
 PROG(l42_t, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0));
 PROG(l42_k, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(1), UNLOCK(1), LOCK(0), INC(0, 0), UNLOCK(0));
 PROG(l42_b, INC(0, 0), RELEASE, LOOP(4, 0), BARRIER(0, 3));
+PROG(l42_h, BARRIER(0, 4), BARRIER(0, 4));
 PROG(l42_f, STORE(0, 0, 1), SET(0), WAIT(1));
 PROG(l42_g, SET(1), WAIT(0), LOAD(0, 0, 0));
 
@@ -262,9 +286,15 @@ const struct litmus litmus_list[] = {
 	{ "L41", 3, 3, { A, B, C }, 0, { l41_a, l41_b, l41_c }, NULL },
 	{ "slot", 2, 4, { A, A, A, B }, LITMUS_QUIET, { slot_1, slot_1, slot_2, slot_2 }, slot_final },
 	{ "slot-kill", 2, 4, { A, A, A, B }, LITMUS_KILL | LITMUS_ERRORS, { slot_k, slot_k, slot_k, slot_k }, NULL },
+	{ "move", 3, 5, { A, A, B, B, C }, 0, { move_a1, move_a2, move_b1, move_b2, move_c1 }, NULL },
+	{ "stay", 3, 6, { A, A, B, B, C, C }, 0, { stay_t, stay_w, stay_u, stay_u, stay_v, stay_x }, NULL },
+	{ "fewer", 3, 4, { A, A, B, B }, 0, { fewer_a1, fewer_a2, fewer_b1, fewer_b2 }, NULL },
+	{ "other", 3, 4, { A, A, B, B }, 0, { other_a1, other_a2, other_b1, other_b2 }, NULL },
 	{ "L42time", 3, 4, { A, A, B, C }, 0, { l42_t, l42_t, l42_t, l42_t }, NULL },
 	{ "L42kill", 3, 4, { A, A, B, C }, LITMUS_KILL | LITMUS_ERRORS, { l42_k, l42_k, l42_k, l42_k }, NULL },
 	{ "L42barrier", 3, 3, { A, B, C }, LITMUS_KILL | LITMUS_INSIDE | LITMUS_ERRORS, { l42_b, l42_b, l42_b }, NULL },
+	{ "L42hold", 3, 4, { A, A, B, B }, LITMUS_KILL | LITMUS_INSIDE | LITMUS_LAST | LITMUS_ERRORS,
+	  { l42_h, l42_h, l42_h, l42_h }, NULL },
 	{ "L42flag", 3, 2, { A, B }, LITMUS_KILL | LITMUS_INSIDE | LITMUS_ERRORS, { l42_f, l42_g }, NULL },
 	{ "L43", 3, 2, { A, B }, 0, { l43_a, l43_b }, NULL },
 	{ "try", 3, 4, { A, A, B, C }, LITMUS_QUIET, { try_t, try_t, try_t, try_l }, try_final },

@@ -29,6 +29,7 @@ static const char *type_name(u8 type)
 	case DSM_MSG_BAR_ARRIVE: return "BAR_ARRIVE";
 	case DSM_MSG_BAR_DEPART: return "BAR_DEPART";
 	case DSM_MSG_BAR_ABORT: return "BAR_ABORT";
+	case DSM_MSG_BAR_ASK: return "BAR_ASK";
 	case DSM_MSG_FLAG_OP: return "FLAG_OP";
 	case DSM_MSG_FLAG_REPLY: return "FLAG_REPLY";
 	case DSM_MSG_SYNC_PUSH: return "SYNC_PUSH";

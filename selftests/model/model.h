@@ -50,6 +50,7 @@ enum op_kind {
 	OP_PIN,		/* page a becomes the target of a DMA */
 	OP_DMA,		/* the DMA stores v to byte b of page a */
 	OP_UNPIN,
+	OP_MISS,	/* an episode of barrier a without this thread */
 	OP_LOOP,	/* a more times: back to operation b */
 };
 
@@ -80,6 +81,7 @@ struct op {
 #define PIN(p) { OP_PIN, p, 0, 0 }
 #define DMA(p, byte, val) { OP_DMA, p, byte, val }
 #define UNPIN(p) { OP_UNPIN, p, 0, 0 }
+#define MISS(k) { OP_MISS, k, 0, 0 }
 #define LOOP(more, to) { OP_LOOP, more, to, 0 }
 
 #define LITMUS_FIRST_TOUCH 0x01u	/* home=first-touch */
@@ -89,6 +91,7 @@ struct op {
 #define LITMUS_CRASH 0x10u		/* one node may be lost at any point */
 #define LITMUS_WALK_ONLY 0x20u		/* too long for the systematic search */
 #define LITMUS_INSIDE 0x80u		/* kills only hit threads that wait in a barrier or for a flag */
+#define LITMUS_LAST 0x400u		/* kills only hit threads in their last operation */
 #define LITMUS_SMALL_LOG 0x40u		/* always with a tiny log */
 
 /**

@@ -436,6 +436,9 @@ static void local_op(struct thread *t)
 		say("%s unpins p%u", thread_name(t), op->a);
 		n->pins[op->a]--;
 		break;
+	case OP_MISS:
+		t->episode[op->a]++;
+		break;
 	case OP_LOOP:
 		if (!t->looping) {
 			t->looping = true;

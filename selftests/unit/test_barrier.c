@@ -199,13 +199,13 @@ static void departure_for_nobody_is_ignored(void **state)
 	struct dsm_wire_depart body = { .key = cpu_to_le64(K), .count = cpu_to_le32(2) };
 	struct dsm_waiter one;
 	struct dsm_msgbuf *m;
-	__le32 ticket[2];
+	struct dsm_wire_ticket ticket[2];
 	u16 from;
 
 	arrive(B, 2, &one);
 	world_run();
-	ticket[0] = cpu_to_le32(one.xid + 100);
-	ticket[1] = cpu_to_le32(one.xid);
+	ticket[0] = (struct dsm_wire_ticket){ cpu_to_le32(one.xid + 100), cpu_to_le32(1) };
+	ticket[1] = (struct dsm_wire_ticket){ cpu_to_le32(one.xid), cpu_to_le32(1) };
 	/* A ticket counts only from the manager that it was given to. */
 	for (from = C; from != B; from = from == C ? A : B) {
 		m = world_forge(DSM_MSG_BAR_DEPART, WORLD_REGION, 0);
@@ -229,13 +229,13 @@ static void result_of_a_departure_is_one_of_the_known(void **state)
 		struct dsm_wire_depart body = { .key = cpu_to_le64(K), .count = cpu_to_le32(1) };
 		struct dsm_msgbuf *m = world_forge(DSM_MSG_BAR_DEPART, WORLD_REGION, 0);
 		struct dsm_waiter one;
-		__le32 ticket[2] = {};
+		struct dsm_wire_ticket ticket = { .count = cpu_to_le32(1) };
 
 		arrive(B, 2, &one);
-		ticket[0] = cpu_to_le32(one.xid);
+		ticket.xid = cpu_to_le32(one.xid);
 		body.status = cpu_to_le32(rows[i].wire);
 		dsm_wire_put(m, &body, sizeof(body));
-		dsm_wire_put(m, ticket, sizeof(ticket));
+		dsm_wire_put(m, &ticket, sizeof(ticket));
 		world_put_times(m, 3, 0);
 		assert_int_equal(world_inject(B, A, m), 0);
 		require_status(one, rows[i].want);

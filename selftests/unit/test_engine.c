@@ -219,6 +219,20 @@ static void lead_to(u8 type)
 			world_end(C);
 		}
 		break;
+	case DSM_MSG_BAR_ASK:
+		/* C comes with fewer threads than last time, A with more. */
+		for (i = 0; i < 3; i++) {
+			u16 n = i == 2 ? A : C;
+
+			dsm_barrier_arrive(world_engine(n), &w.node[n].space, barrier, 3, &waiters[i], world_begin(n));
+			world_end(n);
+		}
+		world_run();
+		for (i = 3; i < 5; i++) {
+			dsm_barrier_arrive(world_engine(A), &w.node[A].space, barrier, 3, &waiters[i], world_begin(A));
+			world_end(A);
+		}
+		break;
 	case DSM_MSG_FLAG_OP:
 	case DSM_MSG_FLAG_REPLY:
 		dsm_flag_start(c, s, flag, DSM_FLAG_SET, &waiters[0], world_begin(C));
@@ -241,6 +255,7 @@ static const u8 types[] = {
 	DSM_MSG_LOCK_REQ, DSM_MSG_LOCK_PASS, DSM_MSG_LOCK_GRANT, DSM_MSG_LOCK_RETURN, DSM_MSG_LOCK_TRY,
 	DSM_MSG_LOCK_TRY_PASS, DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_REFUSED, DSM_MSG_LOCK_RETURN_ACK,
 	DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_STATE, DSM_MSG_BAR_ARRIVE, DSM_MSG_BAR_DEPART, DSM_MSG_BAR_ABORT,
+	DSM_MSG_BAR_ASK,
 	DSM_MSG_FLAG_OP, DSM_MSG_FLAG_REPLY, DSM_MSG_SYNC_PUSH, DSM_MSG_SYNC_REPLY,
 };
 
@@ -403,6 +418,7 @@ static void message_of_an_unknown_region_is_refused_or_ignored(void **state)
 				assert_int_equal(err, -ENOENT);
 				break;
 			case DSM_MSG_PAGE:		/* too late for its region */
+			case DSM_MSG_BAR_ASK:
 			case DSM_MSG_BAR_DEPART:	/* tickets and request ids say who waits */
 			case DSM_MSG_FLAG_REPLY:
 			case DSM_MSG_SYNC_REPLY:
