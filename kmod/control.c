@@ -474,8 +474,16 @@ static int apply_to_region(struct dsm_wire_control *msg)
 						     le64_to_cpu(msg->region.users));
 		break;
 	case DSM_CONTROL_PREPARE_DESTROY:
-		if (atomic_cmpxchg(&r->opens, 0, -1) > 0)
+		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
 			err = say(msg, -EBUSY, "the region is in use; end the programs that use it");
+			break;
+		}
+		/*
+		 * Peers unregister its frames in the next round: until then nothing of
+		 * ours may be under way to them. Ends with the transfer or its peer.
+		 */
+		dsm_regions_settle();
+		wait_event(dsm_node.changed, !atomic_read(&r->transfers));
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
 		atomic_cmpxchg(&r->opens, -1, 0);

@@ -111,6 +111,11 @@ module_param_named(lock_cap, dsm_param_lock_cap, uint, 0444);
 MODULE_PARM_DESC(lock_cap,
 		 "idle tokens of other nodes' lock keys that are kept here (default: 65536)");
 
+unsigned long dsm_param_pin_mib;
+module_param_named(pin_mib, dsm_param_pin_mib, ulong, 0644);
+MODULE_PARM_DESC(pin_mib,
+		 "memory in MiB registered for remote reads and writes at most (default: a quarter of the memory)");
+
 unsigned long dsm_param_default_bytes;
 unsigned long dsm_param_heap_bytes;
 

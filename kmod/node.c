@@ -58,6 +58,8 @@ static void *object_alloc(struct dsm_node *n, enum dsm_pool_kind kind)
 		return dsm_net_msg_alloc(n->net, STEP_GFP);
 	case DSM_POOL_TWIN:
 		return alloc_page(STEP_GFP);
+	case DSM_POOL_XFER:
+		return dsm_net_xfer_alloc(n->net, STEP_GFP);
 	default:
 		return kmem_cache_alloc(n->object_cache[kind], STEP_GFP);
 	}
@@ -71,6 +73,9 @@ static void object_free(struct dsm_node *n, enum dsm_pool_kind kind, void *obj)
 		break;
 	case DSM_POOL_TWIN:
 		__free_page(obj);
+		break;
+	case DSM_POOL_XFER:
+		dsm_net_xfer_free(n->net, obj);
 		break;
 	default:
 		kmem_cache_free(n->object_cache[kind], obj);
@@ -137,6 +142,8 @@ static bool carry_out(struct dsm_actions *acts)
 	struct dsm_waiter *w = acts->wake;
 	u64 pages = acts->wake_pages;
 
+	if (acts->xfer)
+		dsm_chunk_post(acts->xfer);
 	send_all(n, acts->send);
 	while (w) {
 		struct dsm_waiter *next = w->wake;
@@ -242,6 +249,8 @@ static int frame_add(struct dsm_region *r, struct dsm_page *p)
 	spin_unlock(&dsm_node.lock);
 	if (frame)
 		dsm_mm_frame_free(frame);
+	else
+		dsm_chunk_frame(r, p->idx);
 	return 0;
 }
 
@@ -297,9 +306,13 @@ static int step_message(u16 node, const u8 *msg, u32 len, struct dsm_region *r)
 	err = dsm_engine_check(msg, len, touch, &ctx);
 	if (err)
 		return err;
+	if (msg[0] == DSM_MSG_PAGE && r)
+		dsm_chunk_learn(r, node, msg, len);
 	dsm_step_begin(&acts);
 	err = dsm_engine_recv(dsm_node.engine, node, msg, len, &acts);
 	dsm_step_end(&acts);
+	if (msg[0] == DSM_MSG_FETCH && !err)
+		dsm_chunk_asked(r, le32_to_cpu(*(const __le32 *)(msg + DSM_HDR_BYTES)));
 	return err;
 }
 
@@ -380,6 +393,7 @@ static void lose_pages(struct dsm_node *n, u16 node)
 		if (IS_ERR(r))
 			return;
 		id = r->id;
+		dsm_chunks_peer_lost(r, node);
 		xa_for_each(&r->table, idx, p) {
 			dsm_step_begin(&acts);
 			dsm_page_peer_lost(n->engine, p, node, &acts);
@@ -626,8 +640,12 @@ int dsm_node_init(void)
 	dsm_engine_start();
 	n->flush_wq = alloc_workqueue("dsm_flush", WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
 	n->control_wq = alloc_workqueue("dsm_control", WQ_UNBOUND, 0);
+	n->register_wq = alloc_workqueue("dsm_register", WQ_UNBOUND, 1);
 	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator", 0);
-	if (!n->flush_wq || !n->control_wq || !n->coordinator_wq)
+	if (!n->flush_wq || !n->control_wq || !n->register_wq || !n->coordinator_wq)
+		goto err_queues;
+	n->hole = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!n->hole)
 		goto err_queues;
 	return dsm_xfertest_init();
 
@@ -636,6 +654,8 @@ err_queues:
 		destroy_workqueue(n->flush_wq);
 	if (n->control_wq)
 		destroy_workqueue(n->control_wq);
+	if (n->register_wq)
+		destroy_workqueue(n->register_wq);
 	if (n->coordinator_wq)
 		destroy_workqueue(n->coordinator_wq);
 err_engine:
@@ -657,8 +677,10 @@ void dsm_node_exit(void)
 
 	dsm_xfertest_exit();
 	destroy_workqueue(n->coordinator_wq);
+	destroy_workqueue(n->register_wq);
 	destroy_workqueue(n->control_wq);
 	destroy_workqueue(n->flush_wq);
+	__free_page(n->hole);
 	kvfree(n->tables);
 	kvfree(n->engine);
 	destroy_caches(n);

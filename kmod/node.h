@@ -44,6 +44,9 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
  * @mm:     mm side
  * @space:  core side
  * @table:  touched pages, struct dsm_page by index
+ * @chunks: struct dsm_chunk by chunk: what of it is homed here
+ * @keys:   struct dsm_key by chunk and node: registrations that peers told of
+ * @transfers: one-sided transfers of its pages that this node has under way
  */
 struct dsm_region {
 	struct kref ref;
@@ -63,6 +66,9 @@ struct dsm_region {
 	struct dsm_mm *mm;
 	struct dsm_space *space;
 	struct xarray table;
+	struct xarray chunks;
+	struct xarray keys;
+	atomic_t transfers;
 };
 
 /* ---- module life (main.c) ---- */
@@ -147,6 +153,7 @@ extern unsigned int dsm_param_poll;	/* enum dsm_net_poll, read when joining */
 int dsm_param_poll_show(char *buf);
 extern unsigned int dsm_param_locks_per_user;
 extern unsigned int dsm_param_lock_cap;
+extern unsigned long dsm_param_pin_mib;
 extern unsigned long dsm_param_default_bytes;
 extern unsigned long dsm_param_heap_bytes;
 

@@ -182,6 +182,8 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
 	r->space->pages = r->pages;
 	r->space->shell = r;
 	r->space->users = le64_to_cpu(d->users);
+	/* Nobody has used it yet, so this node will be told of all that anybody writes. */
+	r->space->all_told = !d->members;
 	space_members(r->space, le64_to_cpu(d->members));
 	return 0;
 }
@@ -204,6 +206,8 @@ int dsm_region_add(const struct dsm_wire_region *desc)
 		return -ENOMEM;
 	kref_init(&r->ref);
 	xa_init(&r->table);
+	xa_init(&r->chunks);
+	xa_init(&r->keys);
 	r->space = kzalloc(sizeof(*r->space), GFP_KERNEL);
 	err = r->space ? fill(r, desc) : -ENOMEM;
 	if (err)
@@ -299,6 +303,7 @@ void dsm_region_remove(struct dsm_region *r)
 	 * it before are the only others that can hold it.
 	 */
 	wait_event(n->changed, kref_read(&r->ref) == 1);
+	dsm_chunks_free(r);
 	free_pages_of(r);
 	dsm_mm_destroy(r->mm);
 	dsm_node_region_put(r);
@@ -495,6 +500,12 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_BARRIERS] = c->barriers;
 	out[DSM_STAT_FLAGS] = c->flags;
 	out[DSM_STAT_REQUESTS_REFUSED] = c->requests_refused;
+	out[DSM_STAT_ZERO_LOCAL] = c->zero_local;
+	out[DSM_STAT_PAGE_READS] = c->page_reads;
+	out[DSM_STAT_PAGE_WRITES] = c->page_writes;
+	out[DSM_STAT_PREFETCH_ISSUED] = c->ahead_issued;
+	out[DSM_STAT_PREFETCH_HITS] = c->ahead_hits;
+	out[DSM_STAT_PREFETCH_WASTED] = c->ahead_wasted;
 }
 
 /**
@@ -536,6 +547,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	mutex_unlock(&n->regions_lock);
 	out[DSM_STAT_DIFF_BYTES] = atomic64_read(&s->diff_bytes);
 	out[DSM_STAT_ACQUIRES] = atomic64_read(&s->acquires);
+	out[DSM_STAT_CHUNKS] = atomic64_read(&s->chunks);
 	out[DSM_STAT_NS_PROTOCOL] = atomic64_read(&s->ns_protocol);
 	out[DSM_STAT_NS_WAIT_LOCK] = atomic64_read(&s->ns_wait_lock);
 	out[DSM_STAT_NS_WAIT_BARRIER] = atomic64_read(&s->ns_wait_barrier);

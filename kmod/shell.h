@@ -29,7 +29,7 @@ enum dsm_membership { DSM_MEMBER_NONE, DSM_MEMBER_JOINING, DSM_MEMBER_JOINED, DS
 struct dsm_shell_stats {
 	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag,
 		ns_wait_page;
-	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused;
+	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused, chunks;
 	/* Traffic of peers that are gone. */
 	atomic64_t old_tx_msgs, old_rx_msgs, old_tx_bytes, old_rx_bytes, old_stalls;
 	/* Fault counts of regions that are gone. */
@@ -71,11 +71,14 @@ struct dsm_peer_record {
  * @changed:   woken when membership changes
  * @flush_wq:  runs @flush_work
  * @control_wq: control requests that only look and apply
+ * @register_wq: registers chunks
  * @coordinator_wq: ordered: control requests that decide
  * @flush_work: writes back what releases that no thread drives have to flush
  * @page_cache: struct dsm_page
  * @object_cache: objects of the engine's pools, by enum dsm_pool_kind; NULL for
  *             messages and twins, which are the net's and whole pages
+ * @hole:      an empty page that stands for other nodes' pages in a registered chunk
+ * @pinned_pages: pages in registered chunks
  * @stats:     counters of the shell, since the module was loaded
  */
 struct dsm_node {
@@ -98,10 +101,13 @@ struct dsm_node {
 	wait_queue_head_t changed;
 	struct workqueue_struct *flush_wq;
 	struct workqueue_struct *control_wq;
+	struct workqueue_struct *register_wq;
 	struct workqueue_struct *coordinator_wq;
 	struct work_struct flush_work;
 	struct kmem_cache *page_cache;
 	struct kmem_cache *object_cache[DSM_POOL_COUNT];
+	struct page *hole;
+	atomic_long_t pinned_pages;
 	struct dsm_shell_stats stats;
 };
 extern struct dsm_node dsm_node;
@@ -176,6 +182,15 @@ static inline int dsm_xfertest_signal(u16 node, u32 imm)
 	return -EPROTO;
 }
 #endif
+
+/* ---- chunk.c ---- */
+void dsm_chunk_learn(struct dsm_region *r, u16 node, const u8 *msg, u32 len);
+void dsm_chunks_peer_lost(struct dsm_region *r, u16 node);
+void dsm_chunk_frame(struct dsm_region *r, u32 idx);
+void dsm_chunk_asked(struct dsm_region *r, u32 idx);
+void dsm_chunks_free(struct dsm_region *r);
+void dsm_chunk_post(struct dsm_xfer *x);
+void dsm_chunk_xfer_done(struct dsm_xfer *x);
 
 /* ---- flush.c ---- */
 void dsm_flush_run(void);

@@ -18,6 +18,10 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
 	case DSM_XFER_KIND_TEST:
 		dsm_xfertest_done(xfer);
 		break;
+	case DSM_XFER_KIND_FETCH:
+	case DSM_XFER_KIND_MERGE:
+		dsm_chunk_xfer_done(xfer);
+		break;
 	default:
 		dsm_net_xfer_free(dsm_node.net, xfer);
 	}

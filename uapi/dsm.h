@@ -179,6 +179,13 @@ enum dsm_stat {
 	DSM_STAT_NS_WAIT_RELEASE,	/* waiting for diff acks */
 	DSM_STAT_NS_MESSAGE,		/* message handlers */
 	DSM_STAT_REQUESTS_REFUSED,	/* peers' requests: too many kept, or not the coordinator's */
+	DSM_STAT_ZERO_LOCAL,		/* pages known to be zero without asking */
+	DSM_STAT_PAGE_READS,		/* of PAGE_TRANSFERS: read from the home's memory */
+	DSM_STAT_PAGE_WRITES,		/* of PAGE_TRANSFERS: written by the home into the frame */
+	DSM_STAT_CHUNKS,		/* 2 MiB chunks registered for remote access */
+	DSM_STAT_PREFETCH_ISSUED,	/* pages fetched ahead of their use */
+	DSM_STAT_PREFETCH_HITS,		/* of these: used */
+	DSM_STAT_PREFETCH_WASTED,	/* of these: invalidated before */
 	DSM_STAT_COUNT
 };
 

@@ -40,7 +40,7 @@ static bool check_page(struct dsm_reader *r)
 	struct dsm_wire_page body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (r->bad || body.status > DSM_PAGE_STATUS_NACK || body.reserved)
+	if (r->bad || body.status > DSM_PAGE_STATUS_WRITTEN || body.reserved || body.reserved2)
 		return false;
 	if (body.status == DSM_PAGE_STATUS_DATA)
 		dsm_reader_skip(r, DSM_PAGE_BYTES);
@@ -148,7 +148,7 @@ int dsm_engine_check(const u8 *msg, u32 len,
 	switch (hdr.type) {
 	case DSM_MSG_FETCH:
 		dsm_reader_take(&r, &fetch, sizeof(fetch));
-		if (!dsm_reader_done(&r))
+		if (!dsm_reader_done(&r) || fetch.sink.reserved)
 			return -EPROTO;
 		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
 	case DSM_MSG_DIFF:

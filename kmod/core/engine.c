@@ -6,6 +6,7 @@
  */
 #include "engine.h"
 #include "barrier.h"
+#include "fetch.h"
 #include "flag.h"
 #include "interval.h"
 #include "lock.h"
@@ -24,7 +25,7 @@
  */
 void dsm_actions_init(struct dsm_actions *acts)
 {
-	*acts = (struct dsm_actions){ .send_last = &acts->send };
+	*acts = (struct dsm_actions){ .send_last = &acts->send, .xfer_last = &acts->xfer };
 }
 
 /**
@@ -331,6 +332,20 @@ void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m)
 }
 
 /**
+ * dsm_act_xfer() - leave a one-sided transfer for the shell
+ * @acts: actions
+ * @x:    transfer
+ *
+ * Context: engine lock held.
+ */
+void dsm_act_xfer(struct dsm_actions *acts, struct dsm_xfer *x)
+{
+	x->next = NULL;
+	*acts->xfer_last = x;
+	acts->xfer_last = &x->next;
+}
+
+/**
  * dsm_act_wake() - leave a wake for the shell
  * @e:      engine
  * @acts:   actions
@@ -523,7 +538,7 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 	case DSM_MSG_FETCH:
 		return dsm_page_on_fetch(e, from, &hdr, &r, acts);
 	case DSM_MSG_PAGE:
-		return dsm_page_on_reply(e, from, &hdr, &r, acts);
+		return dsm_fetch_on_reply(e, from, &hdr, &r, acts);
 	case DSM_MSG_DIFF:
 		return dsm_page_on_diff(e, from, &hdr, &r, acts);
 	case DSM_MSG_DIFF_ACK:

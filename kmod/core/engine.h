@@ -54,6 +54,9 @@ enum dsm_page_state {
 #define DSM_PF_DISCARD 0x20u	/* throw the next reply away once and ask again */
 #define DSM_PF_KEEP 0x40u	/* pinned: this flush refreshes the twin and keeps it */
 #define DSM_PF_DEFERRED 0x80u	/* requests wait for this page's reply */
+#define DSM_PF_READ 0x100u	/* the fetch is a READ: frame or bounce page are its target (I24) */
+#define DSM_PF_HOMED 0x200u	/* @home is not a hint: it has answered as home */
+#define DSM_PF_AHEAD 0x400u	/* fetched ahead, not used yet */
 
 /**
  * struct dsm_page - protocol state of one touched page at this node
@@ -73,7 +76,6 @@ enum dsm_page_state {
  * @rel_cur:  release slot that gets this flush or unacked diff
  * @rel_next: release slot that waits (PENDING)
  * @nacks:    NACKs in a row
- * @reserved: 0
  *
  * Guarded by the engine lock. Lives as long as its region.
  */
@@ -87,15 +89,21 @@ struct dsm_page {
 	u32 idx;
 	u32 xid;
 	u16 home;
+	u16 flags;
 	u8 state;
-	u8 flags;
 	u8 rel_cur;
 	u8 rel_next;
 	u8 nacks;
-	u8 reserved;
 };
 /* decisions.md, metadata: at most 64 B of protocol state per touched page. */
 static_assert(sizeof(struct dsm_page) <= 64);
+
+/*
+ * Notices of pages that have no structure here leave a mark per group of 16 pages, so that
+ * "nobody told of this page" is known (dsm_fetch_start()). Groups 256 MiB apart share a mark.
+ */
+#define DSM_TOLD_WORDS 64u
+#define DSM_TOLD_BIT(idx) ((idx) / 16 % (DSM_TOLD_WORDS * 64))
 
 /**
  * struct dsm_space - the core's part of a region
@@ -108,6 +116,11 @@ static_assert(sizeof(struct dsm_page) <= 64);
  *           the one that a flag wait or a barrier waits for
  * @policy:  settings
  * @slots:   locks shared with processes, or NULL; set once
+ * @all_told: every notice of this region that this node had to apply, it has applied; set by the
+ *           shell for a region that this node knows from before its first use
+ * @told:    bit by DSM_TOLD_BIT(): a notice named a page of this group that was never touched here
+ * @ahead_hits: pages fetched ahead that were used
+ * @ahead_wasted: pages fetched ahead that were invalidated before
  * @shell:   the shell's region
  */
 struct dsm_space {
@@ -119,6 +132,10 @@ struct dsm_space {
 	u64 users;
 	struct dsm_policy policy;
 	struct dsm_slots *slots;
+	bool all_told;
+	u64 told[DSM_TOLD_WORDS];
+	u32 ahead_hits;
+	u32 ahead_wasted;
 	void *shell;
 };
 
@@ -247,6 +264,9 @@ struct dsm_request {
  * @send_last:  end of @send
  * @wake:       threads to wake (each exactly once; their memory may vanish right after)
  * @wake_pages: bit dsm_page_bucket(page): threads that wait for such a page look again
+ * @xfer:       one-sided transfers, oldest first; one that cannot be posted comes back with
+ *              -EHOSTDOWN like any other
+ * @xfer_last:  end of @xfer
  * @flush:      releases have pages to flush: some process context must call dsm_rel_take()
  * @run:        the ready queue is not empty: call dsm_engine_run() again
  */
@@ -255,9 +275,18 @@ struct dsm_actions {
 	struct dsm_msgbuf **send_last;
 	struct dsm_waiter *wake;
 	u64 wake_pages;
+	struct dsm_xfer *xfer;
+	struct dsm_xfer **xfer_last;
 	bool flush;
 	bool run;
 };
+
+/* A registration of whole pages at some node: page i of its 2 MiB chunk is at addr + i pages. */
+struct dsm_key {
+	u64 addr;
+	u32 rkey;
+};
+#define DSM_CHUNK_PAGES 512u
 
 void dsm_actions_init(struct dsm_actions *acts);
 
@@ -270,6 +299,7 @@ enum dsm_pool_kind {
 	DSM_POOL_BARRIER,
 	DSM_POOL_FLAG,
 	DSM_POOL_REQUEST,
+	DSM_POOL_XFER,
 	DSM_POOL_COUNT
 };
 
@@ -279,6 +309,7 @@ enum dsm_pool_kind {
  */
 #define DSM_STEP_MSGS 8
 #define DSM_STEP_INTERVALS 288
+#define DSM_STEP_XFERS DSM_XFER_SEGS
 #define DSM_STEP_OTHERS 4
 
 /**
@@ -356,6 +387,8 @@ struct dsm_core_stats {
 		inval_all;
 	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;
 	u64 requests_refused;
+	/* Pages: granted without asking, read, written into the frame; fetched ahead. */
+	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
 };
 
 /**
@@ -493,12 +526,17 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region);
 u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind);
 void dsm_pool_give(struct dsm_engine *e, enum dsm_pool_kind kind, void *obj);
 void *dsm_pool_take(struct dsm_engine *e, enum dsm_pool_kind kind);
-/* Size in bytes of one object of @kind (messages and twins are the shell's own). */
+/* Size in bytes of one object of @kind (messages, twins, transfers: the shell's own). */
 size_t dsm_pool_object_bytes(enum dsm_pool_kind kind);
 
 /* ---- provided by the shell ---- */
 /* The page's structure, or NULL if this node never touched it. Called under the engine lock. */
 struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx);
+/*
+ * The registration of the chunk of page @idx at @home, as told by it in a PAGE reply; @home may be
+ * this node. False: none. Called under the engine lock.
+ */
+bool dsm_env_key_find(struct dsm_space *s, u32 idx, u16 home, struct dsm_key *key);
 
 /* ---- messages ---- */
 /*
@@ -526,6 +564,7 @@ bool dsm_engine_alive(const struct dsm_engine *e, u16 node);
 struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region,
 			       u32 xid);
 void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m);
+void dsm_act_xfer(struct dsm_actions *acts, struct dsm_xfer *x);
 void dsm_act_wake(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_waiter *w, int status);
 void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *c, u8 kind);
 void dsm_waiter_init(struct dsm_waiter *w);

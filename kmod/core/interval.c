@@ -513,6 +513,17 @@ bool dsm_acq_begin(struct dsm_engine *e, struct dsm_waiter *w)
 	return true;
 }
 
+/* Notices were missed: of no page can be said any more that nobody told of it. */
+static void forget_told(struct dsm_engine *e)
+{
+	struct dsm_space *s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(e->spaces); i++)
+		hlist_for_each_entry(s, &e->spaces[i], link)
+			s->all_told = false;
+}
+
 /**
  * dsm_acq_next() - apply some of what is known
  * @e:    engine
@@ -530,6 +541,7 @@ int dsm_acq_next(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *mor
 
 	if (e->inval_all) {
 		e->inval_all = false;
+		forget_told(e);
 		*more = true;
 		return -EUCLEAN;
 	}
@@ -551,6 +563,9 @@ int dsm_acq_next(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *mor
 				if (s && note->idx < s->pages)
 					p = dsm_env_page_find(s, note->idx);
 				/* A page never touched here has no copy to lose. */
+				if (!p && s)
+					s->told[DSM_TOLD_BIT(note->idx) / 64] |=
+						1ull << DSM_TOLD_BIT(note->idx) % 64;
 				if (p && dsm_page_notice(e, p, note->ver))
 					out[n++] = p;
 			}

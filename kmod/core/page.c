@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * One page at this node: faults, fetches, notices, and its life at the home.
+ * One page at this node: faults, notices, and its life at the home. How a copy comes here is
+ * fetch.c's.
  *
- * Tables: protocol.md 3.2 to 3.4 for hlrc, all data by messages. Bytes are
+ * Tables: protocol.md 3.2 to 3.4 for hlrc. Bytes are
  * copied inside the step by the pure functions of diff.c: a page is in
  * exactly one state whenever the engine lock is free. Never walks page tables.
  */
 #include "page.h"
 #include "diff.h"
+#include "fetch.h"
 #include "pipe.h"
 #include "release.h"
-
-#define MAX_NACKS 4
-
-static void set_state(struct dsm_page *p, enum dsm_page_state state)
-{
-	p->state = state;
-	/* I9: a twin exists exactly in these states. */
-	dsm_assert(!!p->twin ==
-		   (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));
-}
-
-static u16 manager_of(const struct dsm_space *s, u32 idx)
-{
-	return s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)];
-}
-
-static void wake_page(const struct dsm_page *p, struct dsm_actions *acts)
-{
-	acts->wake_pages |= 1ull << dsm_page_bucket(p);
-}
 
 /**
  * dsm_page_init() - state of a page that this node touches for the first time
@@ -45,45 +27,13 @@ void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p
 {
 	p->space = s;
 	p->idx = idx;
-	p->home = manager_of(s, idx);
+	p->home = dsm_page_manager(s, idx);
 	if (p->home != e->self)
 		p->state = DSM_PAGE_INV;
 	else if (s->policy.home == DSM_HOME_FIRST_TOUCH)
 		p->state = DSM_PAGE_FREE;
 	else
 		p->state = DSM_PAGE_HOME;
-}
-
-static void send_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
-{
-	struct dsm_wire_fetch body = {
-		.idx = cpu_to_le32(p->idx),
-		.want = p->state == DSM_PAGE_WRF,
-		.need = cpu_to_le64(p->need),
-	};
-	struct dsm_msgbuf *m;
-
-	/* I8: no fetch while an own diff is unacknowledged (L17). */
-	dsm_assert(!(p->flags & DSM_PF_UNACKED));
-	p->xid = ++e->next_xid;
-	m = dsm_msg_new(e, p->home, DSM_CLASS_REQ, DSM_MSG_FETCH, p->space->id, p->xid);
-	dsm_wire_put(m, &body, sizeof(body));
-	dsm_act_send(acts, m);
-}
-
-static int start_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
-{
-	if (!dsm_engine_alive(e, p->home))
-		return -EHOSTDOWN;
-	/*
-	 * A flush must not change the twin under an outstanding fetch, nor
-	 * may old home bytes look like remote changes (protocol.md 3.3).
-	 */
-	if (p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO))
-		return DSM_PAGE_NONE;
-	set_state(p, p->state == DSM_PAGE_WRS ? DSM_PAGE_WRF : DSM_PAGE_FET);
-	send_fetch(e, p, acts);
-	return DSM_PAGE_NONE;
 }
 
 static int write_fault(struct dsm_engine *e, struct dsm_page *p)
@@ -94,10 +44,10 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p)
 		e->twins++;
 		e->stats.twins++;
 		dsm_dirty_add(e, p);
-		set_state(p, DSM_PAGE_WR);
+		dsm_page_set_state(p, DSM_PAGE_WR);
 	} else if (p->state == DSM_PAGE_HOME) {
 		dsm_dirty_add(e, p);
-		set_state(p, DSM_PAGE_HOMEW);
+		dsm_page_set_state(p, DSM_PAGE_HOMEW);
 	}
 	/*
 	 * New writers wait for a flush: a value stored now
@@ -120,18 +70,22 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p)
  */
 int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct dsm_actions *acts)
 {
+	int right;
+
 	switch (p->state) {
 	case DSM_PAGE_FREE:
-		set_state(p, DSM_PAGE_HOME);
+		dsm_page_set_state(p, DSM_PAGE_HOME);
 		fallthrough;
 	case DSM_PAGE_HOME:
 	case DSM_PAGE_HOMEW:
 	case DSM_PAGE_RD:
 	case DSM_PAGE_WR:
+		dsm_fetch_used(e, p);
 		return write ? write_fault(e, p) : DSM_PAGE_READABLE;
 	case DSM_PAGE_INV:
 	case DSM_PAGE_WRS:
-		return start_fetch(e, p, acts);
+		right = dsm_fetch_start(e, p, acts);
+		return write && right == DSM_PAGE_READABLE ? write_fault(e, p) : right;
 	default:
 		return dsm_engine_alive(e, p->home) ? DSM_PAGE_NONE : -EHOSTDOWN;
 	}
@@ -183,10 +137,11 @@ bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p)
 
 static bool drop_right(struct dsm_engine *e, struct dsm_page *p)
 {
+	dsm_fetch_wasted(e, p);
 	if (p->state == DSM_PAGE_RD)
-		set_state(p, DSM_PAGE_INV);
+		dsm_page_set_state(p, DSM_PAGE_INV);
 	else if (p->state == DSM_PAGE_WR)
-		set_state(p, DSM_PAGE_WRS);
+		dsm_page_set_state(p, DSM_PAGE_WRS);
 	else
 		return false;
 	e->stats.invalidations++;
@@ -207,7 +162,12 @@ bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 	/* The home has every acknowledged diff by definition. */
 	if (p->home == e->self)
 		return false;
-	p->need = max(p->need, ver);
+	if (p->need < ver) {
+		p->need = ver;
+		/* The READ may have begun before these bytes were there (L25, mutant M8). */
+		if (p->flags & DSM_PF_READ)
+			p->flags |= DSM_PF_DISCARD;
+	}
 	return p->ver < ver && drop_right(e, p);
 }
 
@@ -233,7 +193,14 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
 
 /* ---- home side ---- */
 
-static void reply_page(struct dsm_engine *e, struct dsm_page *p, u16 to, u32 xid, u8 status,
+/* Where an answer goes: node, its request, and where it wants the bytes. */
+struct asker {
+	u16 node;
+	u32 xid;
+	struct dsm_wire_sink sink;
+};
+
+static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct asker *to, u8 status,
 		       u16 home, struct dsm_actions *acts)
 {
 	struct dsm_wire_page body = {
@@ -242,9 +209,14 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, u16 to, u32 xid
 		.home = cpu_to_le16(home),
 		.ver = cpu_to_le64(p->ver),
 	};
-	struct dsm_msgbuf *m = dsm_msg_new(e, to, DSM_CLASS_RSP, DSM_MSG_PAGE, p->space->id, xid);
+	struct dsm_msgbuf *m = dsm_msg_new(e, to->node, DSM_CLASS_RSP, DSM_MSG_PAGE, p->space->id,
+					   to->xid);
+	struct dsm_key key;
 
-	dsm_wire_put(m, &body, sizeof(body));
+	if (home == e->self && dsm_env_key_find(p->space, p->idx, e->self, &key)) {
+		body.chunk_addr = cpu_to_le64(key.addr);
+		body.chunk_rkey = cpu_to_le32(key.rkey);
+	}
 	if (status == DSM_PAGE_STATUS_DATA) {
 		/*
 		 * The label was taken above; the bytes leave later, from the live
@@ -252,7 +224,12 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, u16 to, u32 xid
 		 */
 		dsm_env_frame_get(p->frame);
 		m->page = p->frame;
+		m->raddr = le64_to_cpu(to->sink.addr);
+		m->rkey = le32_to_cpu(to->sink.rkey);
+		if (m->rkey)
+			body.status = DSM_PAGE_STATUS_WRITTEN;
 	}
+	dsm_wire_put(m, &body, sizeof(body));
 	dsm_act_send(acts, m);
 }
 
@@ -266,7 +243,7 @@ static bool is_deferred(struct dsm_engine *e, const struct dsm_page *p, u16 from
 	return false;
 }
 
-static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 xid,
+static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, const struct asker *to,
 			struct dsm_actions *acts)
 {
 	struct dsm_request *q;
@@ -277,14 +254,14 @@ static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 
 		e->stats.fetches_served++;
 		/* Never written in any interval: zero pages do not travel. */
 		if (!p->frame || (!p->ver && p->state == DSM_PAGE_HOME))
-			reply_page(e, p, from, xid, DSM_PAGE_STATUS_ZERO, e->self, acts);
+			reply_page(e, p, to, DSM_PAGE_STATUS_ZERO, e->self, acts);
 		else
-			reply_page(e, p, from, xid, DSM_PAGE_STATUS_DATA, e->self, acts);
+			reply_page(e, p, to, DSM_PAGE_STATUS_DATA, e->self, acts);
 		return;
 	case DSM_PAGE_FREE:
-		p->home = from;
-		set_state(p, DSM_PAGE_INV);
-		reply_page(e, p, from, xid, DSM_PAGE_STATUS_HOME, from, acts);
+		p->home = to->node;
+		dsm_page_set_state(p, DSM_PAGE_INV);
+		reply_page(e, p, to, DSM_PAGE_STATUS_HOME, to->node, acts);
 		return;
 	case DSM_PAGE_FET:
 		/*
@@ -292,13 +269,13 @@ static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 
 		 * manager knows already (decisions.md P14a).
 		 */
 		if (p->space->policy.home == DSM_HOME_FIRST_TOUCH &&
-		    manager_of(p->space, p->idx) != e->self && !is_deferred(e, p, from)) {
+		    dsm_page_manager(p->space, p->idx) != e->self && !is_deferred(e, p, to->node)) {
 			q = dsm_pool_take(e, DSM_POOL_REQUEST);
 			*q = (struct dsm_request){
 				.type = DSM_MSG_FETCH,
-				.node = from,
+				.node = to->node,
 				.region = p->space->id,
-				.xid = xid,
+				.xid = to->xid,
 				.value = p->idx,
 			};
 			list_add_tail(&q->cont.link, &e->deferred);
@@ -307,11 +284,19 @@ static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, u16 from, u32 
 		}
 		fallthrough;
 	default:
-		reply_page(e, p, from, xid, DSM_PAGE_STATUS_NACK, p->home, acts);
+		reply_page(e, p, to, DSM_PAGE_STATUS_NACK, p->home, acts);
 	}
 }
 
-static void replay_deferred(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+/**
+ * dsm_page_replay() - answer the fetches that waited for this page's own
+ * @e:    engine
+ * @p:    page, its fetch is answered
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	struct dsm_request *q, *tmp;
 
@@ -323,16 +308,10 @@ static void replay_deferred(struct dsm_engine *e, struct dsm_page *p, struct dsm
 		if (q->region != p->space->id || q->value != p->idx)
 			continue;
 		list_del(&q->cont.link);
-		serve_fetch(e, p, q->node, q->xid, acts);
+		/* Its sink was not kept: the bytes travel in the reply. */
+		serve_fetch(e, p, &(struct asker){ .node = q->node, .xid = q->xid }, acts);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	}
-}
-
-static struct dsm_page *find_page(struct dsm_engine *e, u32 region, u32 idx)
-{
-	struct dsm_space *s = dsm_space_find(e, region);
-
-	return s && idx < s->pages ? dsm_env_page_find(s, idx) : NULL;
 }
 
 /**
@@ -349,14 +328,16 @@ static struct dsm_page *find_page(struct dsm_engine *e, u32 region, u32 idx)
 int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		      struct dsm_reader *r, struct dsm_actions *acts)
 {
+	struct asker to = { .node = from, .xid = le32_to_cpu(hdr->xid) };
 	struct dsm_wire_fetch body;
 	struct dsm_page *p;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	p = find_page(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
+	to.sink = body.sink;
+	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
 	if (!p)
 		return -EPROTO;
-	serve_fetch(e, p, from, le32_to_cpu(hdr->xid), acts);
+	serve_fetch(e, p, &to, acts);
 	return 0;
 }
 
@@ -388,7 +369,7 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 
 		dsm_reader_take(&scan, &rec, sizeof(rec));
 		dsm_reader_skip(&scan, le32_to_cpu(rec.bytes));
-		p = find_page(e, region, le32_to_cpu(rec.idx));
+		p = dsm_page_find(e, region, le32_to_cpu(rec.idx));
 		if (!p || !p->frame || (p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
 			return -EPROTO;
 	}
@@ -401,7 +382,7 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 
 		dsm_reader_take(r, &rec, sizeof(rec));
 		dsm_reader_skip(r, le32_to_cpu(rec.bytes));
-		p = find_page(e, region, le32_to_cpu(rec.idx));
+		p = dsm_page_find(e, region, le32_to_cpu(rec.idx));
 		dsm_diff_apply(at, dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
 		ack = (struct dsm_wire_ack){ .idx = rec.idx, .prev = cpu_to_le64(p->ver),
 					     .ver = cpu_to_le64(p->ver + 1) };
@@ -410,111 +391,6 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		dsm_wire_put(m, &ack, sizeof(ack));
 	}
 	dsm_act_send(acts, m);
-	return 0;
-}
-
-/* ---- requester side ---- */
-
-static void install(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 *data,
-		    struct dsm_actions *acts)
-{
-	u8 *frame = dsm_env_bytes(p->frame);
-
-	p->ver = ver;
-	if (p->state == DSM_PAGE_FET) {
-		if (data)
-			memcpy(frame, data, DSM_PAGE_BYTES);
-		else
-			memset(frame, 0, DSM_PAGE_BYTES);
-		set_state(p, DSM_PAGE_RD);
-	} else {
-		if (data)
-			e->stats.race_conflicts +=
-				dsm_diff_merge(frame, dsm_env_bytes(p->twin), data, DSM_PAGE_BYTES);
-		e->stats.merges++;
-		set_state(p, DSM_PAGE_WR);
-		dsm_rel_replay(e, p, acts);
-	}
-}
-
-static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct dsm_actions *acts)
-{
-	u16 manager = manager_of(p->space, p->idx);
-
-	if (home >= e->n_nodes || ++p->nacks > MAX_NACKS)
-		home = manager;
-	/* Only the manager itself may have nobody else to ask; then the page can't be had. */
-	if (home == e->self)
-		return -EPROTO;
-	p->home = home;
-	if (!dsm_engine_alive(e, home))
-		wake_page(p, acts);	/* the faulting thread finds out and gets -EHOSTDOWN */
-	else
-		send_fetch(e, p, acts);
-	return 0;
-}
-
-/**
- * dsm_page_on_reply() - message PAGE
- * @e:    engine
- * @from: sender
- * @hdr:  header
- * @r:    body, checked
- * @acts: actions
- *
- * Context: engine lock held.
- * Return: 0 (also for a reply that nobody waits for any more), -EPROTO.
- */
-int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
-		      struct dsm_reader *r, struct dsm_actions *acts)
-{
-	struct dsm_wire_page body;
-	struct dsm_page *p;
-	const u8 *data = NULL;
-	u64 ver;
-
-	dsm_reader_take(r, &body, sizeof(body));
-	p = find_page(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
-	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) ||
-	    (p->state != DSM_PAGE_FET && p->state != DSM_PAGE_WRF)) {
-		e->stats.stale_replies++;
-		return 0;
-	}
-	ver = le64_to_cpu(body.ver);
-	switch (body.status) {
-	case DSM_PAGE_STATUS_NACK:
-		return retry_at(e, p, le16_to_cpu(body.home), acts);
-	case DSM_PAGE_STATUS_HOME:
-		if (p->state != DSM_PAGE_FET || p->space->policy.home != DSM_HOME_FIRST_TOUCH)
-			return -EPROTO;
-		memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
-		p->home = e->self;
-		p->ver = ver;
-		set_state(p, DSM_PAGE_HOME);
-		break;
-	case DSM_PAGE_STATUS_DATA:
-		data = dsm_reader_skip(r, DSM_PAGE_BYTES);
-		if (!data)
-			return -EPROTO;
-		fallthrough;
-	default:
-		/* The reply predates a notice that was applied meanwhile (L16, mutant M19). */
-		if (ver < p->need || (p->flags & DSM_PF_DISCARD)) {
-			p->flags &= ~DSM_PF_DISCARD;
-			e->stats.stale_replies++;
-			send_fetch(e, p, acts);
-			return 0;
-		}
-		if (data)
-			e->stats.page_transfers++;
-		else
-			e->stats.zero_replies++;
-		install(e, p, ver, data, acts);
-	}
-	p->nacks = 0;
-	p->flags &= ~DSM_PF_DISCARD;
-	replay_deferred(e, p, acts);
-	wake_page(p, acts);
 	return 0;
 }
 
@@ -540,21 +416,24 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 		u64 ver;
 
 		dsm_reader_take(r, &ack, sizeof(ack));
-		p = find_page(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx));
+		p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx));
 		ver = le64_to_cpu(ack.ver);
 		if (!p || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
 		    le64_to_cpu(ack.prev) + 1 != ver)
 			return -EPROTO;
 		/*
 		 * Others' diffs in between are missing from our
-		 * copy: then the label stays (L37, mutant M3).
+		 * copy: then the label stays (L37, mutant M3). Without a copy it only
+		 * says what the home has, which labels the next READ.
 		 */
 		if (le64_to_cpu(ack.prev) == p->ver)
 			p->ver = ver;
+		else if (p->state == DSM_PAGE_INV)
+			p->ver = max(p->ver, ver);
 		p->flags &= ~DSM_PF_UNACKED;
 		dsm_rel_page_done(e, p, ver, 0, acts);
 		dsm_rel_replay(e, p, acts);
-		wake_page(p, acts);
+		dsm_page_wake(p, acts);
 	}
 	dsm_pipe_acked(e, from, le32_to_cpu(hdr->xid), acts);
 	return 0;
@@ -577,15 +456,12 @@ void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 {
 	if (p->home != node)
 		return;
-	if (p->state == DSM_PAGE_WRF)
-		set_state(p, DSM_PAGE_WRS);
-	if (p->state == DSM_PAGE_FET)
-		set_state(p, DSM_PAGE_INV);
+	dsm_fetch_peer_lost(e, p);
 	if (p->flags & DSM_PF_UNACKED) {
 		p->flags &= ~DSM_PF_UNACKED;
 		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
 	}
 	dsm_rel_replay(e, p, acts);
-	replay_deferred(e, p, acts);
-	wake_page(p, acts);
+	dsm_page_replay(e, p, acts);
+	dsm_page_wake(p, acts);
 }

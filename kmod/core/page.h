@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * One page at this node: faults, fetches, notices, diffs at the home. Tables in protocol.md 3.2
+ * One page at this node: faults, notices, diffs at the home. Tables in protocol.md 3.2
  * to 3.4. Never walks page tables; the shell does.
  */
 #ifndef DSM_CORE_PAGE_H
@@ -37,8 +37,6 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p);
 /* Message steps (called by the dispatcher). */
 int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		      struct dsm_reader *r, struct dsm_actions *acts);
-int dsm_page_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
-		      struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		     struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
@@ -46,5 +44,34 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 
 void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 			struct dsm_actions *acts);
+
+/* ---- shared with fetch.c ---- */
+
+void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+
+static inline void dsm_page_set_state(struct dsm_page *p, enum dsm_page_state state)
+{
+	p->state = state;
+	/* I9: a twin exists exactly in these states. */
+	dsm_assert(!!p->twin ==
+		   (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));
+}
+
+static inline u16 dsm_page_manager(const struct dsm_space *s, u32 idx)
+{
+	return s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)];
+}
+
+static inline void dsm_page_wake(const struct dsm_page *p, struct dsm_actions *acts)
+{
+	acts->wake_pages |= 1ull << dsm_page_bucket(p);
+}
+
+static inline struct dsm_page *dsm_page_find(struct dsm_engine *e, u32 region, u32 idx)
+{
+	struct dsm_space *s = dsm_space_find(e, region);
+
+	return s && idx < s->pages ? dsm_env_page_find(s, idx) : NULL;
+}
 
 #endif

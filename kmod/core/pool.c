@@ -25,6 +25,8 @@ u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind)
 		want = DSM_STEP_MSGS + e->n_nodes;
 	else if (kind == DSM_POOL_INTERVAL)
 		want = DSM_STEP_INTERVALS;
+	else if (kind == DSM_POOL_XFER)
+		want = DSM_STEP_XFERS;
 	return want - min(want, e->pool[kind].count);
 }
 
@@ -73,7 +75,7 @@ void *dsm_pool_take(struct dsm_engine *e, enum dsm_pool_kind kind)
  * @kind: pool
  *
  * Context: any.
- * Return: bytes; 0 for messages and twins, which are the shell's own.
+ * Return: bytes; 0 for messages, twins and transfers, which are the shell's own.
  */
 size_t dsm_pool_object_bytes(enum dsm_pool_kind kind)
 {

@@ -105,12 +105,16 @@ enum dsm_xfer_op {
 
 /**
  * enum dsm_xfer_kind - whose transfer it is
- * @DSM_XFER_KIND_NONE: nobody's: its end concerns nobody
- * @DSM_XFER_KIND_TEST: the transfer test of debug builds
+ * @DSM_XFER_KIND_NONE:  nobody's: its end concerns nobody
+ * @DSM_XFER_KIND_TEST:  the transfer test of debug builds
+ * @DSM_XFER_KIND_FETCH: fetch.c: READ into the frames of the pages from @idx on
+ * @DSM_XFER_KIND_MERGE: fetch.c: READ into a page of its own, for page @idx
  */
 enum dsm_xfer_kind {
 	DSM_XFER_KIND_NONE,
 	DSM_XFER_KIND_TEST,
+	DSM_XFER_KIND_FETCH,
+	DSM_XFER_KIND_MERGE,
 };
 
 /* Highest byte of a signal's value: whom it is for. */
@@ -142,6 +146,7 @@ struct dsm_seg {
  * @region:  the core's: for what
  * @idx:     the core's: likewise
  * @xid:     the core's: likewise
+ * @shell:   the shell's
  *
  * Allocated by the shell and filled by the core, as messages are. Completions of one node's
  * transfers come back in the order they were handed over.
@@ -164,6 +169,7 @@ struct dsm_xfer {
 	u32 region;
 	u32 idx;
 	u32 xid;
+	void *shell;
 };
 
 #endif

@@ -123,20 +123,30 @@ struct dsm_wire_hdr {
 };
 static_assert(sizeof(struct dsm_wire_hdr) == DSM_HDR_BYTES);
 
+/* End of a request: where the answer may be written, see struct dsm_msgbuf. rkey 0: nowhere. */
+struct dsm_wire_sink {
+	__le64 addr;
+	__le32 rkey;
+	__le32 reserved;
+};
+static_assert(sizeof(struct dsm_wire_sink) == 16);
+
 /* FETCH: xid names the fetch. */
 struct dsm_wire_fetch {
 	__le32 idx;
 	u8 want;			/* 0 read, 1 write */
 	u8 reserved[3];
 	__le64 need;
+	struct dsm_wire_sink sink;
 };
-static_assert(sizeof(struct dsm_wire_fetch) == 16);
+static_assert(sizeof(struct dsm_wire_fetch) == 32);
 
 enum dsm_page_status {
 	DSM_PAGE_STATUS_DATA,		/* DSM_PAGE_BYTES follow */
 	DSM_PAGE_STATUS_ZERO,		/* never written: all bytes 0 */
 	DSM_PAGE_STATUS_HOME,		/* you are home now (first touch); all bytes 0 */
 	DSM_PAGE_STATUS_NACK,		/* ask @home */
+	DSM_PAGE_STATUS_WRITTEN,	/* the bytes are where the request's sink said */
 };
 
 struct dsm_wire_page {
@@ -145,8 +155,12 @@ struct dsm_wire_page {
 	u8 reserved;
 	__le16 home;
 	__le64 ver;
+	/* Registration of the page's chunk at the sender, rkey 0: none. */
+	__le64 chunk_addr;
+	__le32 chunk_rkey;
+	__le32 reserved2;
 };
-static_assert(sizeof(struct dsm_wire_page) == 16);
+static_assert(sizeof(struct dsm_wire_page) == 32);
 
 /*
  * DIFF: messaging.md 2.2. One pack header, then page records, each 8-byte aligned.
@@ -401,11 +415,14 @@ static inline void dsm_wire_begin(struct dsm_msgbuf *m, u8 type, u32 region, u32
 	memcpy(m->data, &hdr, sizeof(hdr));
 	m->len = sizeof(hdr);
 	m->page = NULL;
+	m->sink = NULL;
+	m->raddr = 0;
+	m->rkey = 0;
 }
 
 static inline u32 dsm_wire_room(const struct dsm_msgbuf *m)
 {
-	return DSM_MSG_BYTES - m->len - (m->page ? DSM_PAGE_BYTES : 0);
+	return DSM_MSG_BYTES - m->len - (m->page && !m->rkey ? DSM_PAGE_BYTES : 0);
 }
 
 /* Append bytes; the caller knows that they fit (dsm_wire_room()). */

@@ -170,6 +170,13 @@ static const char * const stat_names[] = {
 	[DSM_STAT_NS_WAIT_RELEASE] = "ns_wait_release",
 	[DSM_STAT_NS_MESSAGE] = "ns_message",
 	[DSM_STAT_REQUESTS_REFUSED] = "requests_refused",
+	[DSM_STAT_ZERO_LOCAL] = "zero_local",
+	[DSM_STAT_PAGE_READS] = "page_reads",
+	[DSM_STAT_PAGE_WRITES] = "page_writes",
+	[DSM_STAT_CHUNKS] = "chunks",
+	[DSM_STAT_PREFETCH_ISSUED] = "prefetch_issued",
+	[DSM_STAT_PREFETCH_HITS] = "prefetch_hits",
+	[DSM_STAT_PREFETCH_WASTED] = "prefetch_wasted",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

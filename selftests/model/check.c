@@ -51,6 +51,26 @@ static void check_page(struct node *n, u32 k)
 	}
 }
 
+/* I24: what a READ writes to is nobody's, and its source stays. */
+static void check_reading(const struct reading *r)
+{
+	struct node *n = &w.node[r->node];
+	u32 i, p;
+
+	for (i = 0; i < r->x->n_segs; i++) {
+		for (p = 0; p < MAX_PAGES && w.idx_of[p] != r->x->idx + i; p++)
+			;
+		if (p == MAX_PAGES || !(n->page[p].flags & DSM_PF_READ) || n->page[p].xid != r->x->xid)
+			fail("I24: read #%u of %c has lost its page", r->id, 'A' + r->node);
+		if (r->x->kind == DSM_XFER_KIND_MERGE && r->x->seg[i].page == n->frame[p])
+			fail("I24: read #%u of %c merges into the frame", r->id, 'A' + r->node);
+		if (r->x->kind == DSM_XFER_KIND_FETCH && n->page[p].state != DSM_PAGE_FET &&
+		    w.crashed != r->x->dst)
+			fail("I24: p%u at %c is in %s while read #%u writes its frame", p, 'A' + r->node,
+			     page_state_name(n->page[p].state), r->id);
+	}
+}
+
 /* I13, I29: what a release tells of is told once. */
 static void check_own_log(struct node *n)
 {
@@ -203,6 +223,9 @@ void check_step(void)
 		check_knowledge(n);
 		check_slots(n);
 	}
+	for (i = 0; i < w.n_reading; i++)
+		if (!w.node[w.reading[i].node].dead)
+			check_reading(&w.reading[i]);
 	check_tokens();
 }
 

@@ -68,11 +68,18 @@ static bool bucket_done(struct node *n, int step, u32 bucket)
 void lose_step(struct node *n)
 {
 	struct dsm_actions acts;
-	u32 bucket;
+	u32 bucket, k;
 	int step, skip = 0;
 
+	/* Before the loss is told, what was under way comes back. */
+	for (k = 0; n->losing < 0 && k < w.n_reading; k++)
+		if (w.reading[k].node == node_id(n) && w.reading[k].x->dst == w.crashed) {
+			reading_done(k, -EHOSTDOWN);
+			return;
+		}
 	step_begin(n, &acts);
 	if (n->losing < 0) {
+		n->keys &= ~(1u << w.crashed);
 		say("%c learns that %c is lost", 'A' + node_id(n), 'A' + w.crashed);
 		n->lost |= 1u << w.crashed;
 		n->losing = 0;

@@ -57,9 +57,26 @@ static u32 node_actions(struct act *acts, u32 n, u32 i)
 		n = add(acts, n, ACT_RUN, i, 0, 16 + i, &node->run_stamp);
 	if (lose_enabled(node))
 		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
+	if (w.set.fetch == DSM_FETCH_READ && !node->registered)
+		n = add(acts, n, ACT_REGISTER, i, 0, 24 + i, &node->register_stamp);
 	for (k = 0; k < w.set.flushers; k++)
 		if (flusher_enabled(node, &node->flusher[k]))
 			n = add(acts, n, ACT_FLUSHER, i, k, 8 + i * MAX_FLUSHERS + k, &node->flusher[k].stamp);
+	return n;
+}
+
+static u32 reading_actions(struct act *acts, u32 n, u32 i)
+{
+	struct reading *r = &w.reading[i];
+	u32 piece, pieces = r->x->n_segs * PIECES;
+
+	if (w.node[r->node].dead || w.node[r->x->dst].dead)
+		return n;
+	for (piece = 0; piece < pieces; piece++)
+		if (r->left & 1u << piece || r->again)
+			n = add(acts, n, ACT_PIECE, i, piece, 32 + r->id, &r->stamp);
+	if (!r->left)
+		n = add(acts, n, ACT_XFER_DONE, i, 0, 32 + r->id, &r->done_stamp);
 	return n;
 }
 
@@ -95,6 +112,8 @@ u32 world_actions(struct act *acts, u32 *n_env)
 	for (i = 0; i < w.n_flying; i++)
 		n = add(acts, n, w.flying[i].posted ? ACT_READ : ACT_DELIVER, i, 0, 32 + w.flying[i].id,
 			&w.flying[i].stamp);
+	for (i = 0; i < w.n_reading; i++)
+		n = reading_actions(acts, n, i);
 	/* Nearly sorted, and short. */
 	for (i = 1; i < n; i++) {
 		struct act act = acts[i];
@@ -138,6 +157,15 @@ static void perform(const struct act *act)
 		break;
 	case ACT_LOSE:
 		lose_step(&w.node[act->a]);
+		break;
+	case ACT_REGISTER:
+		register_pages(&w.node[act->a]);
+		break;
+	case ACT_PIECE:
+		reading_piece(act->a, act->b);
+		break;
+	case ACT_XFER_DONE:
+		reading_done(act->a, 0);
 		break;
 	case ACT_ENV_TIMEOUT:
 		thread_time_out(&w.thread[act->a]);

@@ -127,6 +127,25 @@ PROG(l23_a, PHASE(0, 1), PHASE(0, 2));
 PROG(l23_b, PHASE(1, 1), PHASE(1, 2));
 PROG(l23_c, PHASE(2, 1), PHASE(2, 2));
 
+/* L24: a READ of one half while the other is written; then that half. */
+PROG(l24_h, LOCK(0), STORE(0, 0, 1), STORE(0, 1, 1), UNLOCK(0), TELL(0), LOCK(0), STORE(0, 0, 2), STORE(0, 1, 2), UNLOCK(0),
+	TELL(1));
+PROG(l24_b, LOCK(1), LOAD(0, 2, 2), UNLOCK(1), HEAR(0), LOCK(0), UNLOCK(0), LOCK(1), LOAD(0, 3, 2), UNLOCK(1), HEAR(1),
+	LOCK(0), LOAD(0, 0, 0), LOAD(0, 1, 1), UNLOCK(0));
+
+/* L25: a write and its version land before, within or after a READ that is under way, then its notice is applied. */
+PROG(l25_a, LOCK(0), STORE(0, 0, 1), STORE(0, 3, 1), UNLOCK(0), TELL(0), LOCK(0), STORE(0, 0, 2), STORE(0, 3, 2),
+	UNLOCK(0), TELL(1));
+PROG(l25_b, LOAD(0, 1, 2), HEAR(0), LOCK(0), UNLOCK(0), AHEAD, HEAR(1), LOCK(0), LOAD(0, 0, 0), LOAD(0, 3, 1), UNLOCK(0));
+PROG(l25_b2, LOAD(0, 1, 0), STORE(0, 2, 7), LOAD(0, 1, 0));
+PROG(l25_merge, STORE(0, 2, 1), HEAR(0), LOCK(0), STORE(0, 1, 1), UNLOCK(0), PREFETCH(0), HEAR(1), LOCK(0), LOAD(0, 0, 0),
+	LOAD(0, 3, 1), LOAD(0, 2, 2), UNLOCK(0));
+
+/* A page that nobody told of is zero, until somebody tells. */
+PROG(untold_a, LOCK(0), STORE(0, 0, 1), STORE(1, 1, 1), UNLOCK(0), TELL(0), LOCK(0), STORE(1, 0, 2), UNLOCK(0), TELL(1));
+PROG(untold_b, HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0), HEAR(1), LOCK(0), LOAD(1, 0, 1), LOAD(1, 1, 2), UNLOCK(0));
+PROG(untold_c, STORE(0, 1, 5), STORE(1, 2, 6), AHEAD, HEAR(1), LOCK(0), LOAD(0, 0, 0), LOAD(1, 0, 1), UNLOCK(0));
+
 /* L27: flushed early, not written again. */
 PROG(l27_a, STORE(0, 0, 1), EARLY, LOCK(0), UNLOCK(0), TELL(0));
 PROG(l27_b, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
@@ -139,6 +158,11 @@ PROG(l28_b, LOAD(0, 0, 2), LOAD(1, 0, 3), HEAR(0), LOCK(0), LOAD(0, 0, 0), LOAD(
 PROG(l30_a, STORE(0, 0, 1), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 2, 1), BARRIER(0, 3));
 PROG(l30_b, STORE(0, 1, 2), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 2, 1), BARRIER(0, 3));
 PROG(l30_c, STORE(0, 2, 3), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 0, 1), BARRIER(0, 3));
+
+/* A first-touch manager that homes the neighbour is not taken for the home of a page that it only manages. */
+PROG(l30_manager, LOAD(1, 0, 0), BARRIER(0, 3), BARRIER(0, 3));
+PROG(l30_home, STORE(0, 0, 1), BARRIER(0, 3), BARRIER(0, 3));
+PROG(l30_reader, BARRIER(0, 3), LOAD(1, 0, 0), LOAD(0, 0, 1), BARRIER(0, 3));
 
 /* L33: a node that loops on a lock lets the others have their turn; see check.c. */
 PROG(l33_a, LOCK(0), UNLOCK(0), LOOP(23, 0));
@@ -276,9 +300,15 @@ const struct litmus litmus_list[] = {
 	{ "L16", 2, 3, { A, B, B }, 0, { l16_a, l16_b1, l16_b2 }, NULL },
 	{ "L17", 2, 2, { A, B }, LITMUS_QUIET, { l17_a, l17_b }, NULL },
 	{ "L23", 3, 3, { A, B, C }, LITMUS_QUIET, { l23_a, l23_b, l23_c }, NULL },
+	{ "L24", 3, 2, { A, B }, LITMUS_READ, { l24_h, l24_b }, NULL },
+	{ "L25", 3, 3, { A, B, B }, LITMUS_READ, { l25_a, l25_b, l25_b2 }, NULL },
+	{ "L25merge", 3, 2, { A, B }, LITMUS_READ, { l25_a, l25_merge }, NULL },
+	{ "untold", 3, 3, { A, B, C }, LITMUS_UNTOLD, { untold_a, untold_b, untold_c }, NULL },
 	{ "L27", 2, 2, { A, B }, 0, { l27_a, l27_b }, NULL },
 	{ "L28", 3, 2, { A, B }, 0, { l28_a, l28_b }, NULL },
 	{ "L30", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_FIRST_TOUCH, { l30_a, l30_b, l30_c }, NULL },
+	{ "L30read", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_FIRST_TOUCH | LITMUS_READ,
+	  { l30_manager, l30_home, l30_reader }, NULL },
 	{ "L33", 2, 3, { A, A, B }, LITMUS_WALK_ONLY, { l33_a, l33_a, l33_b }, NULL },
 	{ "L35", 3, 3, { A, B, C }, LITMUS_QUIET, { l35_a, l35_b, l35_c }, NULL },
 	{ "L37", 3, 2, { A, C }, 0, { l37_a, l37_c }, NULL },

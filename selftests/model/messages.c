@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Messages under way: a bag, taken out in any order. A frame that a message
- * carries is read either when the message is made or in a step of its own.
+ * Messages under way: a bag, taken out in any order. A frame that a message carries, or
+ * that is written into the asker's, is read either when the message is made or in a step of its own.
  */
 #include "model.h"
 
@@ -71,8 +71,13 @@ static void read_frame(struct flying *f)
 {
 	struct dsm_msgbuf *m = f->m;
 
-	memcpy(m->data + m->len, m->page, DSM_PAGE_BYTES);
-	m->len += DSM_PAGE_BYTES;
+	/* Written into the asker's frame, or carried. */
+	if (m->rkey) {
+		memcpy((void *)(uintptr_t)m->raddr, m->page, DSM_PAGE_BYTES);
+	} else {
+		memcpy(m->data + m->len, m->page, DSM_PAGE_BYTES);
+		m->len += DSM_PAGE_BYTES;
+	}
 	m->page = NULL;
 	f->posted = false;
 }
@@ -96,7 +101,12 @@ void post(struct node *n, struct dsm_msgbuf *m)
 			      .stamp = ++w.next_stamp };
 	if (m->page && !w.set.late_dma)
 		read_frame(f);
-	len = cpu_to_le16(m->len + (m->page ? DSM_PAGE_BYTES : 0));
+	if (m->sink) {
+		struct dsm_wire_sink sink = { .addr = cpu_to_le64((uintptr_t)m->sink), .rkey = cpu_to_le32(1) };
+
+		memcpy(m->data + m->len - sizeof(sink), &sink, sizeof(sink));
+	}
+	len = cpu_to_le16(m->len + (m->page && !m->rkey ? DSM_PAGE_BYTES : 0));
 	memcpy(m->data + offsetof(struct dsm_wire_hdr, len), &len, sizeof(len));
 	describe("       send", f);
 }
@@ -143,12 +153,18 @@ void flying_deliver(u32 i)
 	struct flying f = take(i);
 	struct node *n = &w.node[f.m->dst];
 	struct dsm_actions acts;
+	struct dsm_key key;
+	u32 idx;
 	int err;
 
 	describe("deliver", &f);
 	err = dsm_engine_check(f.m->data, f.m->len, touch, n);
 	if (err)
 		fail("message %s #%u is refused by the check: %d", type_name(f.m->data[0]), f.id, err);
+	if (dsm_fetch_key(f.m->data, f.m->len, &idx, &key)) {
+		say("%c learns the key of %c", 'A' + node_id(n), 'A' + f.src);
+		n->keys |= 1u << f.src;
+	}
 	step_begin(n, &acts);
 	err = dsm_engine_recv(&n->e, f.src, f.m->data, f.m->len, &acts);
 	if (err)

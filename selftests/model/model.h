@@ -11,6 +11,7 @@
 #define DSM_MODEL_H
 
 #include "engine.h"
+#include "fetch.h"
 #include "page.h"
 #include "pipe.h"
 #include "slot.h"
@@ -21,6 +22,7 @@
 #define MAX_KEYS 2		/* of each kind */
 #define MAX_FLUSHERS 2		/* per node */
 #define MAX_FLYING 64		/* messages under way */
+#define MAX_XFERS 16		/* transfers under way */
 #define MAX_STEPS 6000		/* of one run; more counts as "goes on for ever" */
 #define MAX_WRITES 160		/* remembered per byte */
 #define MAX_EPISODES 40
@@ -45,6 +47,7 @@ enum op_kind {
 	OP_ACQUIRE,	/* bare acquire */
 	OP_EARLY,	/* start a release, do not wait (twin pool low) */
 	OP_PREFETCH,	/* fault page a for reading without waiting */
+	OP_AHEAD,	/* fetch all pages ahead */
 	OP_TELL,	/* through pipe a, outside dsm */
 	OP_HEAR,
 	OP_PIN,		/* page a becomes the target of a DMA */
@@ -76,6 +79,7 @@ struct op {
 #define ACQUIRE { OP_ACQUIRE, 0, 0, 0 }
 #define EARLY { OP_EARLY, 0, 0, 0 }
 #define PREFETCH(p) { OP_PREFETCH, p, 0, 0 }
+#define AHEAD { OP_AHEAD, 0, 0, 0 }
 #define TELL(k) { OP_TELL, k, 0, 0 }
 #define HEAR(k) { OP_HEAR, k, 0, 0 }
 #define PIN(p) { OP_PIN, p, 0, 0 }
@@ -93,6 +97,8 @@ struct op {
 #define LITMUS_INSIDE 0x80u		/* kills only hit threads that wait in a barrier or for a flag */
 #define LITMUS_LAST 0x400u		/* kills only hit threads in their last operation */
 #define LITMUS_SMALL_LOG 0x40u		/* always with a tiny log */
+#define LITMUS_READ 0x100u		/* fetch=read */
+#define LITMUS_UNTOLD 0x200u		/* pages that nobody told of are zero */
 
 /**
  * struct litmus - one test program
@@ -126,6 +132,8 @@ extern const u32 litmus_count;
  * @pipe:       packs of diffs under way per home; 0: diff=orig
  * @lone_records: every record makes a pack
  * @fast:       threads take and give back locks in slots if they can
+ * @fetch:      enum dsm_fetch; by READ once the home has registered its pages
+ * @untold:     regions are known from before their first use
  */
 struct setting {
 	u8 home[MAX_PAGES];
@@ -143,6 +151,8 @@ struct setting {
 	u8 pipe;
 	bool lone_records;
 	bool fast;
+	u8 fetch;
+	bool untold;
 };
 
 /* ---- world ---- */
@@ -240,6 +250,9 @@ struct node {
 	u8 lost;			/* bitmap: nodes it was told are lost */
 	int losing;			/* step of being told, -1 none */
 	u32 lose_stamp;
+	bool registered;		/* peers may read its pages */
+	u32 register_stamp;
+	u8 keys;			/* bitmap: nodes that told of their registration */
 	u64 last_need[MAX_PAGES];
 	u64 last_ver[MAX_PAGES];
 	u64 last_known;
@@ -252,6 +265,19 @@ struct flying {
 	u8 src;
 	bool posted;		/* the frame's bytes were not read yet */
 	u32 stamp;
+};
+
+#define PIECES 2
+
+/* A READ under way: each segment is taken in pieces, in any order, some of them twice. */
+struct reading {
+	struct dsm_xfer *x;
+	u32 id;
+	u8 node;
+	u8 left;		/* bitmap of pieces not taken yet: segment * PIECES + piece */
+	bool again;		/* one piece may be taken again: a lost packet */
+	u32 stamp;
+	u32 done_stamp;
 };
 
 struct write {
@@ -278,8 +304,8 @@ struct oracle {
 	bool lost_page[MAX_PAGES];
 };
 
-enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_ENV_TIMEOUT, ACT_ENV_KILL,
-		ACT_ENV_CRASH, ACT_ENV_DROP };
+enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
+		ACT_XFER_DONE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
 
 struct act {
 	u8 kind;
@@ -289,7 +315,8 @@ struct act {
 	u32 *stamp;
 };
 
-#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 2) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES)
+#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 3) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES + \
+		  MAX_XFERS * (MAX_PAGES * PIECES + 1))
 
 struct world {
 	const struct litmus *l;
@@ -298,6 +325,8 @@ struct world {
 	struct thread thread[MAX_THREADS];
 	struct flying flying[MAX_FLYING];
 	u32 n_flying;
+	struct reading reading[MAX_XFERS];
+	u32 n_reading;
 	u32 next_msg;
 	u32 next_stamp;
 	u32 idx_of[MAX_PAGES];		/* page index within the region */
@@ -339,6 +368,14 @@ void flying_read(u32 i);
 void flying_deliver(u32 i);
 void flying_forget(u32 i);
 void flying_free(struct dsm_msgbuf *m, u32 src);
+
+/* reads.c */
+struct dsm_xfer *xfer_alloc(void);
+void xfers_reset(void);
+void xfer_post(struct node *n, struct dsm_xfer *x);
+void reading_piece(u32 i, u32 piece);
+void reading_done(u32 i, int status);
+void register_pages(struct node *n);
 
 /* flusher.c */
 bool flusher_enabled(const struct node *n, const struct flusher *f);

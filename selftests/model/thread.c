@@ -415,13 +415,26 @@ static void local_op(struct thread *t)
 {
 	const struct op *op = op_of(t);
 	struct node *n = node_of(t);
+	struct dsm_page *page[MAX_PAGES];
 	struct dsm_actions acts;
+	u32 p;
 
 	switch (op->kind) {
 	case OP_EARLY:
 		say("%s starts a release", thread_name(t));
 		step_begin(n, &acts);
 		dsm_rel_request(&n->e, &acts);
+		step_end(n, &acts);
+		break;
+	case OP_AHEAD:
+		for (p = 0; p < MAX_PAGES; p++)
+			page[p] = touch_page(n, p, true);
+		if (page[0]->idx > page[1]->idx)
+			swap(page[0], page[1]);
+		say("%s fetches ahead", thread_name(t));
+		step_begin(n, &acts);
+		if (dsm_fetch_ahead(&n->e, page, MAX_PAGES, &acts) != MAX_PAGES)
+			fail("not all pages were looked at");
 		step_end(n, &acts);
 		break;
 	case OP_TELL:

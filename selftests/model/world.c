@@ -79,6 +79,8 @@ static void *object(struct node *n, enum dsm_pool_kind kind)
 
 	if (kind == DSM_POOL_MSG)
 		return msg_alloc(n);
+	if (kind == DSM_POOL_XFER)
+		return xfer_alloc();
 	at = given[id][kind]++;
 	if (at >= (kind == DSM_POOL_TWIN ? N_TWINS : kind == DSM_POOL_INTERVAL ? N_INTERVALS : N_OTHERS))
 		fail("model: pool %d of node %c grows for ever", kind, 'A' + id);
@@ -118,6 +120,7 @@ void step_end(struct node *n, struct dsm_actions *acts)
 {
 	struct dsm_waiter *waiter = acts->wake;
 	struct dsm_msgbuf *m = acts->send;
+	struct dsm_xfer *x = acts->xfer;
 	u64 pages = acts->wake_pages;
 
 	while (m) {
@@ -134,6 +137,12 @@ void step_end(struct node *n, struct dsm_actions *acts)
 	}
 	for (; pages; pages &= pages - 1)
 		n->bucket_seq[__ffs64(pages)]++;
+	while (x) {
+		struct dsm_xfer *next = x->next;
+
+		xfer_post(n, x);
+		x = next;
+	}
 	n->flush |= acts->flush;
 	if (acts->run && !n->run) {
 		n->run = true;
@@ -234,6 +243,8 @@ static void make_space(struct node *n, u32 nodes)
 	n->space.policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
 	n->space.policy.pipe_depth = s->pipe;
 	n->space.policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
+	n->space.policy.fetch = s->fetch;
+	n->space.all_told = s->untold;
 	for (n->space.id = 1; dsm_manager(&n->space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; n->space.id++)
 		;
 }
@@ -285,6 +296,7 @@ static void forget_world(void)
 		msg_pool[i].next = msg_free;
 		msg_free = &msg_pool[i];
 	}
+	xfers_reset();
 	w.n_flying = 0;
 	w.next_msg = 0;
 	w.next_stamp = 0;
@@ -325,6 +337,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		n->e.log_cap = s->log_cap;
 		n->e.lock_cap = s->lock_cap;
 		n->losing = -1;
+		n->register_stamp = ++w.next_stamp;
 		dsm_space_add(&n->e, &n->space);
 		dsm_slots_init(&n->slots, n->slot);
 		if (s->fast)

@@ -12,6 +12,7 @@
 #include "barrier.h"
 #include "diff.h"
 #include "engine.h"
+#include "fetch.h"
 #include "flag.h"
 #include "interval.h"
 #include "lock.h"
@@ -34,6 +35,9 @@ struct world_node {
 	bool run;
 	bool dead;
 	u64 woken_pages;
+	bool registered;	/* all its pages may be read */
+	u32 keys;		/* bitmap of nodes that told of their registration */
+	u32 reads;		/* transfers handed over */
 };
 
 struct world_msg {
@@ -46,6 +50,9 @@ static struct world {
 	u32 nodes;
 	struct world_msg fly[WORLD_FLYING];
 	u32 n_fly;
+	struct dsm_xfer *xfer;	/* under way, oldest first; imm: node that reads */
+	bool hold_xfer;
+	bool sinks;		/* requests get the registration that they want */
 	bool held[256];		/* types that world_run() does not deliver */
 	bool hold_flush;
 	bool hold_run;
@@ -64,6 +71,16 @@ struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
 	struct world_node *n = s->shell;
 
 	return idx < WORLD_PAGES ? n->page[idx] : NULL;
+}
+
+bool dsm_env_key_find(struct dsm_space *s, u32 idx, u16 home, struct dsm_key *key)
+{
+	struct world_node *n = s->shell;
+
+	if (!(home == n->e.self ? n->registered : n->keys >> home & 1))
+		return false;
+	*key = (struct dsm_key){ .addr = (home + 1) * 0x10000000ull, .rkey = 100 + home };
+	return true;
 }
 
 static inline struct dsm_page *world_touch(u16 node, u32 idx, bool frame)
@@ -108,7 +125,9 @@ static inline struct dsm_actions *world_begin(u16 node)
 	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
 		for (want = dsm_engine_wants(e, kind); want; want--)
 			dsm_pool_give(e, kind, kind == DSM_POOL_MSG ? (void *)world_msg_new() :
-				      unit_alloc(kind == DSM_POOL_TWIN ? DSM_PAGE_BYTES : dsm_pool_object_bytes(kind)));
+				      unit_alloc(kind == DSM_POOL_TWIN ? DSM_PAGE_BYTES :
+						 kind == DSM_POOL_XFER ? sizeof(struct dsm_xfer) :
+						 dsm_pool_object_bytes(kind)));
 	dsm_actions_init(&w.acts);
 	return &w.acts;
 }
@@ -118,11 +137,20 @@ static inline void world_post(u16 src, struct dsm_msgbuf *m)
 	__le16 len;
 
 	unit_require(m->dst < w.nodes && m->dst != src, "message to node %u from %u", m->dst, src);
-	if (m->page) {
+	if (m->sink && w.sinks) {
+		struct dsm_wire_sink sink = { .addr = cpu_to_le64((uintptr_t)m->sink), .rkey = cpu_to_le32(7) };
+
+		memcpy(m->data + m->len - sizeof(sink), &sink, sizeof(sink));
+	}
+	if (m->page && m->rkey) {
+		/* A device refuses keys that it did not give. */
+		if (w.sinks && m->rkey == 7)
+			memcpy((void *)(uintptr_t)m->raddr, m->page, DSM_PAGE_BYTES);
+	} else if (m->page) {
 		memcpy(m->data + m->len, m->page, DSM_PAGE_BYTES);
 		m->len += DSM_PAGE_BYTES;
-		m->page = NULL;
 	}
+	m->page = NULL;
 	len = cpu_to_le16(m->len);
 	memcpy(m->data + offsetof(struct dsm_wire_hdr, len), &len, sizeof(len));
 	if (w.node[m->dst].dead || w.node[src].dead) {
@@ -136,6 +164,15 @@ static inline void world_post(u16 src, struct dsm_msgbuf *m)
 static inline void world_end(u16 node)
 {
 	struct dsm_msgbuf *m = w.acts.send, *next;
+	struct dsm_xfer *x, **last = &w.xfer;
+
+	while (*last)
+		last = &(*last)->next;
+	*last = w.acts.xfer;
+	for (x = *last; x; x = x->next) {
+		x->imm = node;
+		w.node[node].reads++;
+	}
 
 	for (; m; m = next) {
 		next = m->next;
@@ -144,6 +181,40 @@ static inline void world_end(u16 node)
 	w.node[node].flush |= w.acts.flush;
 	w.node[node].run |= w.acts.run;
 	w.node[node].woken_pages |= w.acts.wake_pages;
+}
+
+/* ---- transfers ---- */
+
+/* The device's part of the oldest one: bytes, one segment after the other. */
+static inline void world_read(struct dsm_xfer *x)
+{
+	u32 first = (x->remote - (x->dst + 1) * 0x10000000ull) / DSM_PAGE_BYTES, i;
+
+	unit_require(x->op == DSM_XFER_READ && x->rkey == 100u + x->dst && w.node[x->dst].registered,
+		     "transfer %u to node %u with key %u", x->op, x->dst, x->rkey);
+	unit_require(first == x->idx % DSM_CHUNK_PAGES, "page %u reads from page %u", x->idx, first);
+	for (i = 0; i < x->n_segs; i++)
+		memcpy((u8 *)x->seg[i].page + x->seg[i].off, world_touch(x->dst, x->idx + i, true)->frame,
+		       x->seg[i].len);
+}
+
+/* The oldest transfer is back. */
+static inline void world_xfer_done(int status)
+{
+	struct dsm_xfer *x = w.xfer;
+	u16 node = x->imm;
+
+	w.xfer = x->next;
+	x->status = status;
+	dsm_fetch_on_read(world_engine(node), x, world_begin(node));
+	world_end(node);
+	free(x);
+}
+
+static inline void world_xfer(void)
+{
+	world_read(w.xfer);
+	world_xfer_done(0);
 }
 
 /* ---- messages ---- */
@@ -165,11 +236,15 @@ static inline int world_recv(u16 to, u16 from, const void *msg, u32 len)
 {
 	u8 *exact = unit_copy(msg, len);
 	int err = dsm_engine_check(exact, len, world_touch_checked, &w.node[to]);
+	struct dsm_key key;
+	u32 idx;
 
 	if (!err) {
 		struct dsm_actions *acts = world_begin(to);
 
 		err = dsm_engine_recv(world_engine(to), from, exact, len, acts);
+		if (!err && dsm_fetch_key(exact, len, &idx, &key))
+			w.node[to].keys |= 1u << from;
 		world_end(to);
 	}
 	free(exact);
@@ -321,6 +396,11 @@ static inline void world_flush(u16 node)
 static inline bool world_one(void)
 {
 	u32 i;
+
+	if (w.xfer && !w.hold_xfer) {
+		world_xfer();
+		return true;
+	}
 
 	for (i = 0; i < w.n_fly; i++) {
 		u8 type = w.fly[i].m->data[0];
@@ -523,6 +603,9 @@ static inline void world_learn_loss(u16 at, u16 node)
 	for (i = w.n_fly; i--;)
 		if (w.fly[i].m->dst == at && w.fly[i].src == node)
 			world_drop_at(i);
+	while (w.xfer && w.xfer->imm == at && w.xfer->dst == node)
+		world_xfer_done(-EHOSTDOWN);
+	w.node[at].keys &= ~(1u << node);
 	dsm_engine_peer_lost(world_engine(at), node, world_begin(at));
 	world_end(at);
 	for (i = 0; i < WORLD_PAGES; i++)
@@ -611,6 +694,8 @@ static inline void world_stop(void)
 
 	while (w.n_fly)
 		world_drop_at(0);
+	while (w.xfer)
+		world_xfer_done(-EHOSTDOWN);
 	for (i = 0; i < w.nodes; i++) {
 		struct world_node *n = &w.node[i];
 

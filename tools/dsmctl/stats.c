@@ -55,6 +55,13 @@ static const struct {
 	[DSM_STAT_NS_WAIT_RELEASE] = { "ns_wait_release", "time waiting for diffs to be acked" },
 	[DSM_STAT_NS_MESSAGE] = { "ns_message", "time in message handlers" },
 	[DSM_STAT_REQUESTS_REFUSED] = { "requests_refused", "requests of peers refused" },
+	[DSM_STAT_ZERO_LOCAL] = { "zero_local", "pages known to be zero without asking" },
+	[DSM_STAT_PAGE_READS] = { "page_reads", "pages read from the home's memory" },
+	[DSM_STAT_PAGE_WRITES] = { "page_writes", "pages written by the home into the frame" },
+	[DSM_STAT_CHUNKS] = { "chunks", "chunks registered for remote access" },
+	[DSM_STAT_PREFETCH_ISSUED] = { "prefetch_issued", "pages fetched ahead" },
+	[DSM_STAT_PREFETCH_HITS] = { "prefetch_hits", "pages fetched ahead and used" },
+	[DSM_STAT_PREFETCH_WASTED] = { "prefetch_wasted", "pages fetched ahead in vain" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)

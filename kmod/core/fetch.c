@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * How a copy of a page comes to this node.
+ *
+ * By message, asking the home: the reply carries the bytes, or the home writes them into the frame
+ * first. By READ, without the home: the label is then what this node has been told of the page when
+ * the READ starts, see dsm_fetch_on_read(). Or not at all: a page that nobody told of is zero.
+ * Never walks page tables.
+ */
+#include "fetch.h"
+#include "diff.h"
+#include "release.h"
+
+#define MAX_NACKS 4
+
+/* ---- asking ---- */
+
+static void send_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	struct dsm_wire_fetch body = {
+		.idx = cpu_to_le32(p->idx),
+		.want = p->state == DSM_PAGE_WRF,
+		.need = cpu_to_le64(p->need),
+	};
+	struct dsm_msgbuf *m;
+
+	/* I8: no fetch while an own diff is unacknowledged (L17). */
+	dsm_assert(!(p->flags & DSM_PF_UNACKED));
+	p->flags &= ~DSM_PF_READ;
+	p->xid = ++e->next_xid;
+	m = dsm_msg_new(e, p->home, DSM_CLASS_REQ, DSM_MSG_FETCH, p->space->id, p->xid);
+	dsm_wire_put(m, &body, sizeof(body));
+	/* A merge needs the bytes beside the frame, not in it. */
+	if (p->space->policy.fetch != DSM_FETCH_COPY && p->state == DSM_PAGE_FET)
+		m->sink = p->frame;
+	dsm_act_send(acts, m);
+}
+
+/* The home's registration, if the page may be read: then @key is that of its chunk. */
+static bool can_read(const struct dsm_engine *e, const struct dsm_page *p, struct dsm_key *key)
+{
+	struct dsm_space *s = p->space;
+
+	/* A first-touch manager that is asked first may have a frame, but no bytes. */
+	return s->policy.fetch == DSM_FETCH_READ &&
+	       (s->policy.home != DSM_HOME_FIRST_TOUCH || p->flags & DSM_PF_HOMED) &&
+	       dsm_env_key_find(s, p->idx, p->home, key);
+}
+
+static void add_seg(struct dsm_xfer *x, struct dsm_page *p, void *target)
+{
+	dsm_assert(!(p->flags & (DSM_PF_UNACKED | DSM_PF_READ)));
+	x->seg[x->n_segs++] = (struct dsm_seg){ .page = target, .len = DSM_PAGE_BYTES };
+	p->xid = x->xid;
+	p->flags |= DSM_PF_READ;
+}
+
+static struct dsm_xfer *start_read(struct dsm_engine *e, struct dsm_page *p,
+				   const struct dsm_key *key, struct dsm_actions *acts)
+{
+	struct dsm_xfer *x = dsm_pool_take(e, DSM_POOL_XFER);
+	bool merge = p->state == DSM_PAGE_WRF;
+
+	x->op = DSM_XFER_READ;
+	x->kind = merge ? DSM_XFER_KIND_MERGE : DSM_XFER_KIND_FETCH;
+	x->fence = false;
+	x->n_segs = 0;
+	x->dst = p->home;
+	x->rkey = key->rkey;
+	x->remote = key->addr + (u64)(p->idx % DSM_CHUNK_PAGES) * DSM_PAGE_BYTES;
+	x->status = 0;
+	x->region = p->space->id;
+	x->idx = p->idx;
+	x->xid = ++e->next_xid;
+	add_seg(x, p, merge ? dsm_pool_take(e, DSM_POOL_TWIN) : p->frame);
+	dsm_act_xfer(acts, x);
+	return x;
+}
+
+/*
+ * Is the page zero as far as anybody here can tell? Never written before anything that this node
+ * has acquired, and never here: whoever wrote it is concurrent with all that runs here.
+ */
+static bool is_untold(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	const struct dsm_space *s = p->space;
+	u32 bit = DSM_TOLD_BIT(p->idx);
+
+	return p->state == DSM_PAGE_INV && !p->need && !p->ver && s->all_told && !e->inval_all &&
+	       s->policy.home != DSM_HOME_FIRST_TOUCH && !(s->told[bit / 64] & 1ull << bit % 64);
+}
+
+/* Neither may a flush change the twin under a fetch, nor may old home bytes look like changes. */
+static bool is_flushing(const struct dsm_page *p)
+{
+	return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO);
+}
+
+/**
+ * dsm_fetch_start() - get a copy
+ * @e:    engine
+ * @p:    page in INV or WRS, its frame present and, unless written or fetched before, zero
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: DSM_PAGE_NONE: wait and ask again; DSM_PAGE_READABLE: it is here; -EHOSTDOWN if the home
+ * is lost.
+ */
+int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	struct dsm_key key;
+
+	if (!dsm_engine_alive(e, p->home))
+		return -EHOSTDOWN;
+	if (is_flushing(p))
+		return DSM_PAGE_NONE;
+	if (is_untold(e, p)) {
+		e->stats.zero_local++;
+		dsm_page_set_state(p, DSM_PAGE_RD);
+		return DSM_PAGE_READABLE;
+	}
+	dsm_page_set_state(p, p->state == DSM_PAGE_WRS ? DSM_PAGE_WRF : DSM_PAGE_FET);
+	if (can_read(e, p, &key))
+		start_read(e, p, &key, acts);
+	else
+		send_fetch(e, p, acts);
+	return DSM_PAGE_NONE;
+}
+
+/**
+ * dsm_fetch_ahead() - start fetching pages that nobody waits for
+ * @e:     engine
+ * @pages: ascending, of one region, frames present
+ * @n:     their number, at most DSM_FETCH_AHEAD_MAX
+ * @acts:  actions
+ *
+ * Neighbours that can be read from one registration are read by one transfer.
+ *
+ * Context: engine lock held.
+ * Return: pages dealt with; the rest needs another step.
+ */
+u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct dsm_actions *acts)
+{
+	struct dsm_xfer *x = NULL;
+	u32 i, msgs = 0;
+
+	for (i = 0; i < n; i++) {
+		struct dsm_page *p = pages[i];
+		struct dsm_key key;
+
+		if (p->state != DSM_PAGE_INV || is_flushing(p) || !dsm_engine_alive(e, p->home))
+			continue;
+		if (is_untold(e, p)) {
+			e->stats.zero_local++;
+			dsm_page_set_state(p, DSM_PAGE_RD);
+			continue;
+		}
+		if (can_read(e, p, &key)) {
+			dsm_page_set_state(p, DSM_PAGE_FET);
+			if (x && x->dst == p->home && x->rkey == key.rkey &&
+			    x->idx + x->n_segs == p->idx && p->idx % DSM_CHUNK_PAGES)
+				add_seg(x, p, p->frame);
+			else
+				x = start_read(e, p, &key, acts);
+		} else {
+			if (msgs++ == DSM_STEP_MSGS)
+				break;
+			dsm_page_set_state(p, DSM_PAGE_FET);
+			send_fetch(e, p, acts);
+		}
+		p->flags |= DSM_PF_AHEAD;
+		e->stats.ahead_issued++;
+	}
+	return i;
+}
+
+/* ---- answers ---- */
+
+static void install(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 *data, bool zero,
+		    struct dsm_actions *acts)
+{
+	u8 *frame = dsm_env_bytes(p->frame);
+
+	p->ver = ver;
+	if (p->state == DSM_PAGE_FET) {
+		if (zero)
+			memset(frame, 0, DSM_PAGE_BYTES);
+		else if (data)
+			memcpy(frame, data, DSM_PAGE_BYTES);
+		dsm_page_set_state(p, DSM_PAGE_RD);
+	} else {
+		if (data)
+			e->stats.race_conflicts +=
+				dsm_diff_merge(frame, dsm_env_bytes(p->twin), data, DSM_PAGE_BYTES);
+		e->stats.merges++;
+		dsm_page_set_state(p, DSM_PAGE_WR);
+		dsm_rel_replay(e, p, acts);
+	}
+}
+
+static void answered(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	p->nacks = 0;
+	p->flags &= ~DSM_PF_DISCARD;
+	dsm_page_replay(e, p, acts);
+	dsm_page_wake(p, acts);
+}
+
+static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct dsm_actions *acts)
+{
+	u16 manager = dsm_page_manager(p->space, p->idx);
+
+	if (home >= e->n_nodes || ++p->nacks > MAX_NACKS)
+		home = manager;
+	/* Only the manager itself may have nobody else to ask; then the page can't be had. */
+	if (home == e->self)
+		return -EPROTO;
+	p->home = home;
+	if (!dsm_engine_alive(e, home))
+		dsm_page_wake(p, acts);	/* the faulting thread finds out and gets -EHOSTDOWN */
+	else
+		send_fetch(e, p, acts);
+	return 0;
+}
+
+static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
+{
+	if (p->state != DSM_PAGE_FET || p->space->policy.home != DSM_HOME_FIRST_TOUCH)
+		return -EPROTO;
+	memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
+	p->home = e->self;
+	p->ver = ver;
+	p->flags &= ~DSM_PF_AHEAD;
+	dsm_page_set_state(p, DSM_PAGE_HOME);
+	return 0;
+}
+
+static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_wire_page *body,
+		     const u8 *data, struct dsm_actions *acts)
+{
+	u64 ver = le64_to_cpu(body->ver);
+
+	if (body->status == DSM_PAGE_STATUS_WRITTEN &&
+	    (p->state != DSM_PAGE_FET || p->space->policy.fetch == DSM_FETCH_COPY))
+		return -EPROTO;
+	p->flags |= DSM_PF_HOMED;
+	/* The reply predates a notice that was applied meanwhile (L16, mutant M19). */
+	if (ver < p->need || (p->flags & DSM_PF_DISCARD)) {
+		p->flags &= ~DSM_PF_DISCARD;
+		e->stats.stale_replies++;
+		send_fetch(e, p, acts);
+		return -EAGAIN;
+	}
+	if (body->status == DSM_PAGE_STATUS_ZERO)
+		e->stats.zero_replies++;
+	else
+		e->stats.page_transfers++;
+	if (body->status == DSM_PAGE_STATUS_WRITTEN)
+		e->stats.page_writes++;
+	install(e, p, ver, data, body->status == DSM_PAGE_STATUS_ZERO, acts);
+	return 0;
+}
+
+/**
+ * dsm_fetch_on_reply() - message PAGE
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0 (also for a reply that nobody waits for any more), -EPROTO.
+ */
+int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		       struct dsm_reader *r, struct dsm_actions *acts)
+{
+	struct dsm_wire_page body;
+	struct dsm_page *p;
+	const u8 *data = NULL;
+	int err;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
+	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) || p->flags & DSM_PF_READ ||
+	    (p->state != DSM_PAGE_FET && p->state != DSM_PAGE_WRF)) {
+		e->stats.stale_replies++;
+		return 0;
+	}
+	switch (body.status) {
+	case DSM_PAGE_STATUS_NACK:
+		return retry_at(e, p, le16_to_cpu(body.home), acts);
+	case DSM_PAGE_STATUS_HOME:
+		err = take_home(e, p, le64_to_cpu(body.ver));
+		break;
+	case DSM_PAGE_STATUS_DATA:
+		data = dsm_reader_skip(r, DSM_PAGE_BYTES);
+		if (!data)
+			return -EPROTO;
+		fallthrough;
+	default:
+		err = take_copy(e, p, &body, data, acts);
+	}
+	if (!err)
+		answered(e, p, acts);
+	return err == -EAGAIN ? 0 : err;
+}
+
+/**
+ * dsm_fetch_key() - what a message tells of the sender's registration
+ * @msg: message that passed dsm_engine_check()
+ * @len: its length in bytes
+ * @idx: out: a page of the chunk
+ * @key: out: the registration
+ *
+ * The shell calls it before the step of every message of a peer, and remembers the key by region,
+ * chunk and peer until one of them goes.
+ *
+ * Context: any.
+ * Return: true if it tells of one.
+ */
+bool dsm_fetch_key(const u8 *msg, u32 len, u32 *idx, struct dsm_key *key)
+{
+	struct dsm_reader r = dsm_reader_init(msg, len);
+	struct dsm_wire_page body;
+	struct dsm_wire_hdr hdr;
+
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	if (r.bad || hdr.type != DSM_MSG_PAGE)
+		return false;
+	dsm_reader_take(&r, &body, sizeof(body));
+	*idx = le32_to_cpu(body.idx);
+	key->addr = le64_to_cpu(body.chunk_addr);
+	key->rkey = le32_to_cpu(body.chunk_rkey);
+	return !r.bad && key->rkey;
+}
+
+/* Back to where it was before the fetch. */
+static void give_up(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->state == DSM_PAGE_FET) {
+		dsm_fetch_wasted(e, p);
+		dsm_page_set_state(p, DSM_PAGE_INV);
+	} else if (p->state == DSM_PAGE_WRF) {
+		dsm_page_set_state(p, DSM_PAGE_WRS);
+	}
+}
+
+static void read_done(struct dsm_engine *e, struct dsm_page *p, int status, const u8 *data,
+		      struct dsm_actions *acts)
+{
+	p->flags &= ~DSM_PF_READ;
+	if (p->state != DSM_PAGE_FET && p->state != DSM_PAGE_WRF)
+		return;	/* the loss of the home was worked on already */
+	if (status) {
+		/* If not yet: dsm_page_peer_lost() will wake who waits. */
+		if (dsm_engine_alive(e, p->home))
+			return;
+		give_up(e, p);
+	} else if (p->flags & DSM_PF_DISCARD) {
+		e->stats.stale_replies++;
+		give_up(e, p);
+	} else {
+		e->stats.page_transfers++;
+		e->stats.page_reads++;
+		install(e, p, max(p->ver, p->need), data, false, acts);
+	}
+	dsm_rel_replay(e, p, acts);
+	answered(e, p, acts);
+}
+
+/**
+ * dsm_fetch_on_read() - a READ of pages is back
+ * @e:    engine
+ * @x:    transfer that a step of this unit made; stays the shell's
+ * @acts: actions
+ *
+ * The label. A writer tells of version v after its home acknowledged it, and the home acknowledges
+ * after the bytes are in its frame and gives out versions in order. So when a notice of v was
+ * applied here, all up to v were in the home's frame, and a READ that starts later contains
+ * them: its label is what is needed (or was known of the home) when it starts. What rises
+ * meanwhile makes dsm_page_notice() throw the READ away. Bytes of later versions, torn ones
+ * too, belong to writes that nobody here may look at before such a notice.
+ *
+ * Context: engine lock held.
+ */
+void dsm_fetch_on_read(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_actions *acts)
+{
+	u8 i;
+
+	for (i = 0; i < x->n_segs; i++) {
+		struct dsm_page *p = dsm_page_find(e, x->region, x->idx + i);
+		const u8 *data = NULL;
+
+		if (x->kind == DSM_XFER_KIND_MERGE)
+			data = dsm_env_bytes(x->seg[i].page);
+		if (p && p->xid == x->xid && p->flags & DSM_PF_READ)
+			read_done(e, p, x->status, data, acts);
+	}
+	if (x->kind == DSM_XFER_KIND_MERGE)
+		dsm_pool_give(e, DSM_POOL_TWIN, x->seg[0].page);
+}
+
+/**
+ * dsm_fetch_peer_lost() - the home is gone: a fetch under way will not be answered
+ * @e: engine
+ * @p: page
+ *
+ * A READ whose frame is still a target keeps its mark until it is back.
+ *
+ * Context: engine lock held; the caller wakes who waits.
+ */
+void dsm_fetch_peer_lost(struct dsm_engine *e, struct dsm_page *p)
+{
+	give_up(e, p);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * How a copy of a page comes to this node: by message, by READ, ahead of its use, or not at all
+ * because it is known to be zero. Never decides who may use it.
+ */
+#ifndef DSM_CORE_FETCH_H
+#define DSM_CORE_FETCH_H
+
+#include "page.h"
+
+/*
+ * Start a fetch of a page in INV or WRS. DSM_PAGE_NONE: wait; DSM_PAGE_READABLE: no fetch was
+ * needed; -EHOSTDOWN.
+ */
+int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+
+/* Pages that one step of dsm_fetch_ahead() takes at most. */
+#define DSM_FETCH_AHEAD_MAX DSM_XFER_SEGS
+/*
+ * Start fetching @n pages, ascending, frames present, that nobody waits for; what is here or on
+ * its way already is left alone. Return: pages dealt with; less than @n: call again for the rest.
+ */
+u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct dsm_actions *acts);
+
+/* Step of a message PAGE (called by the dispatcher). */
+int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		       struct dsm_reader *r, struct dsm_actions *acts);
+/* Does a checked message tell of the sender's registration of the chunk with page @idx? */
+bool dsm_fetch_key(const u8 *msg, u32 len, u32 *idx, struct dsm_key *key);
+/* Step of a transfer that is back; the shell keeps @x. */
+void dsm_fetch_on_read(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_actions *acts);
+/* The home is lost: a fetch of @p under way will not be answered. */
+void dsm_fetch_peer_lost(struct dsm_engine *e, struct dsm_page *p);
+
+/* A page that was fetched ahead is used, or lost before that. */
+static inline void dsm_fetch_used(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->flags & DSM_PF_AHEAD) {
+		p->flags &= ~DSM_PF_AHEAD;
+		e->stats.ahead_hits++;
+		p->space->ahead_hits++;
+	}
+}
+
+static inline void dsm_fetch_wasted(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->flags & DSM_PF_AHEAD) {
+		p->flags &= ~DSM_PF_AHEAD;
+		e->stats.ahead_wasted++;
+		p->space->ahead_wasted++;
+	}
+}
+
+#endif
