@@ -34,6 +34,63 @@ static inline unsigned long dsm_compat_unmapped_area(struct file *file, unsigned
 #endif
 }
 
+/* ---- io_uring ---- */
+#include <linux/io_uring_types.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#include <linux/io_uring.h>
+#else
+#include <linux/io_uring/cmd.h>
+#endif
+
+/* The 16 bytes of a submission that are the driver's; valid until the command is queued. */
+static inline const void *dsm_compat_uring_payload(const struct io_uring_cmd *cmd)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	return cmd->cmd;
+#else
+	return io_uring_sqe_cmd(cmd->sqe);
+#endif
+}
+
+/* Who submitted; the request holds a reference. */
+static inline struct task_struct *dsm_compat_uring_task(struct io_uring_cmd *cmd)
+{
+	return cmd_to_io_kiocb(cmd)->task;
+}
+
+/*
+ * Since 6.7 a ring that closes and a task in execve() call uring_cmd() with IO_URING_F_CANCEL.
+ * Before, they wait for the command without a word, but it can be seen that they do.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#define IO_URING_F_CANCEL 0
+static inline void dsm_compat_uring_cancelable(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+}
+
+static inline bool dsm_compat_uring_exec(struct io_uring_cmd *cmd)
+{
+	return atomic_read(&cmd_to_io_kiocb(cmd)->task->io_uring->in_idle);
+}
+#else
+static inline void dsm_compat_uring_cancelable(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	io_uring_cmd_mark_cancelable(cmd, issue_flags);
+}
+
+static inline bool dsm_compat_uring_exec(struct io_uring_cmd *cmd)
+{
+	return false;
+}
+#endif
+
+/* The ring is closed: nobody sees its completions any more. */
+static inline bool dsm_compat_uring_closed(struct io_uring_cmd *cmd)
+{
+	return percpu_ref_is_dying(&cmd_to_io_kiocb(cmd)->ctx->refs);
+}
+
 /* ---- mm ---- */
 #include <linux/mm.h>
 

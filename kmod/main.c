@@ -146,11 +146,16 @@ static int __init dsm_init(void)
 	ret = dsm_node_init();
 	if (ret)
 		goto err_net;
-	ret = dsm_ctl_init();
+	ret = dsm_async_init();
 	if (ret)
 		goto err_node;
+	ret = dsm_ctl_init();
+	if (ret)
+		goto err_async;
 	return 0;
 
+err_async:
+	dsm_async_exit();
 err_node:
 	dsm_node_exit();
 err_net:
@@ -171,6 +176,7 @@ static void __exit dsm_exit(void)
 	if (dsm_node_joined())
 		dsm_node_leave(DSM_LEAVE_FORCE, &err);
 	dsm_ctl_exit();
+	dsm_async_exit();
 	dsm_node_exit();
 	dsm_net_exit();
 	dsm_mm_exit();

@@ -49,6 +49,7 @@ void dsm_wait_init(struct dsm_wait *wait)
 {
 	dsm_waiter_init(&wait->w);
 	init_completion(&wait->done);
+	wait->wake = NULL;
 }
 
 static void *object_alloc(struct dsm_node *n, enum dsm_pool_kind kind)
@@ -146,11 +147,14 @@ static bool carry_out(struct dsm_actions *acts)
 		dsm_chunk_post(acts->xfer);
 	send_all(n, acts->send);
 	while (w) {
-		struct dsm_waiter *next = w->wake;
+		struct dsm_wait *wait = container_of(w, struct dsm_wait, w);
 
-		/* The waiter may be gone as soon as it is completed. */
-		complete(&container_of(w, struct dsm_wait, w)->done);
-		w = next;
+		w = w->wake;
+		/* The waiter may be gone as soon as it is told. */
+		if (wait->wake)
+			wait->wake(wait);
+		else
+			complete(&wait->done);
 	}
 	while (pages) {
 		wake_up_all(&n->page_queues[__ffs64(pages)]);

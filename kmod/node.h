@@ -131,6 +131,60 @@ int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len);
  */
 void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid);
 
+/* ---- the same without a thread that waits (async.c) ---- */
+enum dsm_async_kind {
+	DSM_ASYNC_LOCK,
+	DSM_ASYNC_TRYLOCK,
+	DSM_ASYNC_TIMEDLOCK,
+	DSM_ASYNC_BARRIER,
+	DSM_ASYNC_FLAG_SET,
+	DSM_ASYNC_FLAG_WAIT,
+	DSM_ASYNC_FLAG_CLEAR,
+	DSM_ASYNC_RELEASE,
+	DSM_ASYNC_ACQUIRE,
+	DSM_ASYNC_PREFETCH,
+};
+
+/**
+ * struct dsm_async_ops - what a pending operation calls back
+ * @done: it ended; in process context, once, as its last act: it may be freed from here on
+ * @gone: nobody will hear of the result, so it shall end; polled, under a spinlock
+ */
+struct dsm_async_ops {
+	void (*done)(void *ctx);
+	bool (*gone)(void *ctx);
+};
+
+/**
+ * struct dsm_async_arg - an operation
+ * @kind:  what to do
+ * @key:   lock, barrier or flag; prefetch: offset in bytes
+ * @value: timed lock: deadline in ns of CLOCK_MONOTONIC; barrier: parties, at least 1;
+ *         prefetch: length in bytes, within the region
+ * @owner: for whom
+ * @ops:   of the caller
+ * @ctx:   for them
+ */
+struct dsm_async_arg {
+	enum dsm_async_kind kind;
+	u64 key;
+	u64 value;
+	struct dsm_owner owner;
+	const struct dsm_async_ops *ops;
+	void *ctx;
+};
+
+struct dsm_async;
+int dsm_async_start(struct dsm_region *r, const struct dsm_async_arg *arg, struct dsm_async **out);
+void dsm_async_go(struct dsm_async *a);
+void dsm_async_cancel(struct dsm_async *a);
+unsigned int dsm_async_cancel_if(bool (*match)(void *ctx, const void *key), const void *key);
+void dsm_async_owner_gone(struct dsm_region *r, u64 file, pid_t tgid);
+int dsm_async_collect(struct dsm_async *a);
+void dsm_async_free(struct dsm_async *a);
+int dsm_async_init(void);
+void dsm_async_exit(void);
+
 /* ---- counters ---- */
 void dsm_node_stats(u64 out[DSM_STAT_COUNT]);
 

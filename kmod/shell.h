@@ -112,10 +112,16 @@ struct dsm_node {
 };
 extern struct dsm_node dsm_node;
 
-/* A thread waiting for the engine. */
+/**
+ * struct dsm_wait - somebody waiting for the engine
+ * @w:    the engine's part
+ * @done: completed when the engine is through with it, if @wake is NULL
+ * @wake: called then, without a lock; @w may be gone on return
+ */
 struct dsm_wait {
 	struct dsm_waiter w;
 	struct completion done;
+	void (*wake)(struct dsm_wait *wait);
 };
 
 static inline u64 dsm_now_ns(void)

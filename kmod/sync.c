@@ -268,6 +268,15 @@ static struct dsm_lock_owner core_owner(const struct dsm_owner *o)
 	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
 }
 
+/*
+ * How an interrupted call ends. Work of the kernel for this thread, such as a completion of
+ * io_uring, interrupts a wait too; the program sees nothing of that.
+ */
+static int interrupted(void)
+{
+	return task_sigpending(current) ? -EINTR : -ERESTARTNOINTR;
+}
+
 static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 {
 	bool forgotten;
@@ -283,11 +292,11 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 		left = left ? wait_for_completion_interruptible_timeout(&wait->done, left) : 0;
 		if (left > 0)
 			return wait->w.status;
-		left = left ? -EINTR : -ETIMEDOUT;
+		left = left ? interrupted() : -ETIMEDOUT;
 	} else {
 		if (!wait_for_completion_interruptible(&wait->done))
 			return wait->w.status;
-		left = -EINTR;
+		left = interrupted();
 	}
 	spin_lock(&dsm_node.lock);
 	forgotten = dsm_lock_cancel(dsm_node.engine, &wait->w);
@@ -308,8 +317,8 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
  * @o:           caller
  *
  * Context: process; waits interruptibly.
- * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -EINTR, -EDEADLK, -EHOSTDOWN,
- * -EDQUOT (the user has too many), -ENOMEM not taken.
+ * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -EINTR, -ERESTARTNOINTR,
+ * -EDEADLK, -EHOSTDOWN, -EDQUOT (the user has too many), -ENOMEM not taken.
  */
 int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 		  const struct dsm_owner *o)
@@ -560,7 +569,8 @@ static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
  * @tgid: process that ends, 0: all that used the file
  * @uid:  user who opened the file
  *
- * Its locks go to the next taker with -EOWNERDEAD, its arrivals make their barriers fail.
+ * Its locks go to the next taker with -EOWNERDEAD, its arrivals make their barriers fail, what it
+ * started and does not wait for is cancelled.
  *
  * Context: process, none of the process's threads is in a call any more.
  */
@@ -569,6 +579,8 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 	struct dsm_actions acts;
 	int found;
 
+	/* First: one of these could still take a lock. */
+	dsm_async_owner_gone(r, file, tgid);
 	while (arrivals_gone(r, file, tgid))
 		;
 	do {
@@ -606,7 +618,7 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
 	forgotten = dsm_flag_cancel(n->engine, r->space, key, &wait.w, &acts);
 	dsm_step_end(&acts);
 	if (forgotten)
-		return -EINTR;
+		return interrupted();
 	wait_for_completion(&wait.done);
 	return wait.w.status;
 }
@@ -633,8 +645,8 @@ int dsm_node_flag_set(struct dsm_region *r, u64 key)
  * @told: lost nodes that the caller does not count on; updated
  *
  * Context: process; waits interruptibly.
- * Return: 0, -EINTR, -EHOSTDOWN the manager, or who may be the setter, is lost; -EDQUOT too many
- * threads of this node wait.
+ * Return: 0, -EINTR, -ERESTARTNOINTR, -EHOSTDOWN the manager, or who may be the setter, is lost;
+ * -EDQUOT too many threads of this node wait.
  */
 int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)
 {

@@ -318,4 +318,39 @@ struct dsm_ioc_lock_table {
 #define DSM_IOC_FORCE_RAW	_IOW(DSM_IOC_MAGIC, 0x2a, struct dsm_ioc_plain)
 #define DSM_IOC_LOCK_TABLE	_IOWR(DSM_IOC_MAGIC, 0x2b, struct dsm_ioc_lock_table)
 
+/*
+ * Through io_uring: IORING_OP_URING_CMD with @fd a file of a region (or /dev/dsm), @cmd_op one of
+ * DSM_URING_*, and in the 16 bytes of @cmd a struct dsm_uring_arg; nothing else is looked at. The
+ * result is 0 or the negative errno of the ioctl of the same name; also -ECANCELED, and -EOPNOTSUPP:
+ * unknown operation, or a ring with IORING_SETUP_IOPOLL or IORING_SETUP_SQPOLL. Members not named
+ * below are 0 (else -EINVAL).
+ *
+ * No thread waits: the completion comes when the operation has ended, after an acquire has been
+ * applied. A lock belongs to the thread that submitted. What is pending when this thread ends or
+ * calls execve(), or when the ring is closed, ends with -ECANCELED; a barrier then fails for its
+ * other parties, as when a party ends inside.
+ */
+struct dsm_uring_arg {
+	__u64 key;
+	__u64 value;
+};
+
+#define DSM_URING_LOCK		_IO(DSM_IOC_MAGIC, 0x40)	/* key */
+#define DSM_URING_TRYLOCK	_IO(DSM_IOC_MAGIC, 0x41)	/* key */
+#define DSM_URING_TIMEDLOCK	_IO(DSM_IOC_MAGIC, 0x42)	/* key; value: deadline_ns */
+#define DSM_URING_UNLOCK	_IO(DSM_IOC_MAGIC, 0x43)	/* key */
+#define DSM_URING_BARRIER	_IO(DSM_IOC_MAGIC, 0x44)	/* key; value: parties */
+#define DSM_URING_FLAG_SET	_IO(DSM_IOC_MAGIC, 0x45)	/* key */
+#define DSM_URING_FLAG_WAIT	_IO(DSM_IOC_MAGIC, 0x46)	/* key */
+#define DSM_URING_FLAG_CLEAR	_IO(DSM_IOC_MAGIC, 0x47)	/* key */
+#define DSM_URING_ACQUIRE	_IO(DSM_IOC_MAGIC, 0x48)
+#define DSM_URING_RELEASE	_IO(DSM_IOC_MAGIC, 0x49)
+/* key: offset in the region; value: length. Done when the pages have been asked for. */
+#define DSM_URING_PREFETCH	_IO(DSM_IOC_MAGIC, 0x4a)
+/*
+ * Cancel the pending operations of this ring with user_data @key; 0, -ENOENT none. An operation may
+ * still end well: its own result tells. IORING_OP_ASYNC_CANCEL does not reach these operations.
+ */
+#define DSM_URING_CANCEL	_IO(DSM_IOC_MAGIC, 0x4b)
+
 #endif

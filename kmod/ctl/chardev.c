@@ -88,6 +88,18 @@ static int attach_to(struct file *file, struct dsm_region *r)
 }
 
 /**
+ * dsm_chardev_attached() - region of a file, if it has one already
+ * @file: an open file of ours
+ *
+ * Context: any.
+ * Return: region, valid while the file is open, or NULL: dsm_chardev_attach() may wait.
+ */
+struct dsm_region *dsm_chardev_attached(struct file *file)
+{
+	return attached(file->private_data);
+}
+
+/**
  * dsm_chardev_attach() - region of a file, attaching /dev/dsm to the default region if this is
  * its first use
  * @file: an open file of ours
@@ -267,4 +279,5 @@ const struct file_operations dsm_chardev_fops = {
 	.fsync = chardev_fsync,
 	.unlocked_ioctl = dsm_ioctl_dispatch,
 	.compat_ioctl = compat_ptr_ioctl,
+	.uring_cmd = dsm_uring_cmd,
 };

@@ -11,6 +11,8 @@
 #include <linux/mutex.h>
 #include "../node.h"
 
+struct io_uring_cmd;
+
 /* The region behind /dev/dsm, made by the first join. */
 #define DSM_CTL_DEFAULT_REGION 1
 
@@ -36,10 +38,14 @@ struct dsm_file {
 
 /* chardev.c */
 extern const struct file_operations dsm_chardev_fops;
+struct dsm_region *dsm_chardev_attached(struct file *file);
 struct dsm_region *dsm_chardev_attach(struct file *file);
 
 /* ioctl.c */
 long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg);
+
+/* uring.c */
+int dsm_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
 
 /* sysfs.c */
 extern const struct attribute_group *dsm_sysfs_control_groups[];
