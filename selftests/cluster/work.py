@@ -60,6 +60,12 @@ def a_signal_does_not_end_a_barrier(c):
         a.finish(waiting, 0, "barrier")
 
 
+def a_thread_computes_while_a_lock_comes(c):
+    """Through io_uring; the holder gives the lock up only after the waiting thread has computed."""
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["overlap", name, 12 * c.count], timeout=120)
+
+
 def flags(c):
     last = c.nodes[-1]
     with region(c, "1M") as name, actors(name, c.nodes[0], c.nodes[1], last) as (a, b, z):
