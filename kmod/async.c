@@ -115,9 +115,11 @@ static bool give_up_lock(struct dsm_async *a)
 
 static int ask_barrier(struct dsm_async *a, struct dsm_actions *acts)
 {
-	int ret = dsm_barrier_arrive(dsm_node.engine, a->region->space, a->arg.key, a->arg.value,
-				     &a->wait.w, acts);
+	int ret;
 
+	a->wait.w.told = READ_ONCE(*a->arg.told);
+	ret = dsm_barrier_arrive(dsm_node.engine, a->region->space, a->arg.key, a->arg.value,
+				 &a->wait.w, acts);
 	return ret ? ret : -EINPROGRESS;
 }
 
@@ -137,9 +139,10 @@ static int ask_flag(struct dsm_async *a, struct dsm_actions *acts)
 {
 	u8 op = a->arg.kind == DSM_ASYNC_FLAG_SET ? DSM_FLAG_SET :
 		a->arg.kind == DSM_ASYNC_FLAG_WAIT ? DSM_FLAG_WAIT : DSM_FLAG_CLEAR;
-	int ret = dsm_flag_start(dsm_node.engine, a->region->space, a->arg.key, op, &a->wait.w,
-				 acts);
+	int ret;
 
+	a->wait.w.told = READ_ONCE(*a->arg.told);
+	ret = dsm_flag_start(dsm_node.engine, a->region->space, a->arg.key, op, &a->wait.w, acts);
 	return ret ? ret : -EINPROGRESS;
 }
 
@@ -434,6 +437,8 @@ int dsm_async_start(struct dsm_region *r, const struct dsm_async_arg *arg, struc
 	ret = begin(a);
 	if (ret != -EINPROGRESS && ret != -EAGAIN) {
 		settle(a, ret);
+		if (arg->kind == DSM_ASYNC_BARRIER || arg->kind == DSM_ASYNC_FLAG_WAIT)
+			dsm_node_tell(r, arg->told, ret);
 		goto out_free;
 	}
 	if (ret == -EAGAIN)
@@ -570,6 +575,8 @@ static void reap(struct work_struct *work)
  */
 int dsm_async_collect(struct dsm_async *a)
 {
+	if (a->arg.kind == DSM_ASYNC_BARRIER || a->arg.kind == DSM_ASYNC_FLAG_WAIT)
+		return dsm_node_tell(a->region, a->arg.told, a->result);
 	if (!is_lock(a) || (a->result && a->result != -EOWNERDEAD) ||
 	    !a->arg.ops->gone(a->arg.ctx))
 		return a->result;

@@ -121,6 +121,8 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 		     u64 *told);
 int dsm_node_flag_set(struct dsm_region *r, u64 key);
 int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told);
+/* The program hears of @ret: after -EHOSTDOWN it does not wait for who is lost. Returns @ret. */
+int dsm_node_tell(struct dsm_region *r, u64 *told, int ret);
 int dsm_node_flag_clear(struct dsm_region *r, u64 key);
 int dsm_node_acquire(struct dsm_region *r);
 int dsm_node_release(struct dsm_region *r);
@@ -162,6 +164,7 @@ struct dsm_async_ops {
  * @value: timed lock: deadline in ns of CLOCK_MONOTONIC; barrier: parties, at least 1;
  *         prefetch: length in bytes, within the region
  * @owner: for whom
+ * @told:  of the open file, for barriers and flag waits: see dsm_node_barrier()
  * @ops:   of the caller
  * @ctx:   for them
  */
@@ -170,6 +173,7 @@ struct dsm_async_arg {
 	u64 key;
 	u64 value;
 	struct dsm_owner owner;
+	u64 *told;
 	const struct dsm_async_ops *ops;
 	void *ctx;
 };

@@ -490,8 +490,18 @@ static bool arrival_abort(struct arrival *a)
 	return aborted;
 }
 
-/* The program hears of a loss: from now on it does not wait for who is lost. */
-static int tell(struct dsm_region *r, u64 *told, int ret)
+/**
+ * dsm_node_tell() - the program hears how its wait ended
+ * @r:    region
+ * @told: lost nodes that it was told of before; updated
+ * @ret:  result
+ *
+ * After a loss it does not wait for who is lost any more.
+ *
+ * Context: any.
+ * Return: @ret.
+ */
+int dsm_node_tell(struct dsm_region *r, u64 *told, int ret)
 {
 	if (ret == -EHOSTDOWN)
 		WRITE_ONCE(*told, READ_ONCE(*told) | dsm_node_region_lost(r));
@@ -523,7 +533,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	if (!a) {
 		ret = arrive(r, key, parties, o, READ_ONCE(*told), &a);
 		if (ret)
-			return tell(r, told, ret);
+			return dsm_node_tell(r, told, ret);
 	} else if (a->parties != parties) {
 		return -EINVAL;
 	}
@@ -542,7 +552,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_barrier);
 	if (!ret)
 		dsm_acquire_apply();
-	return tell(r, told, ret);
+	return dsm_node_tell(r, told, ret);
 }
 
 static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
@@ -656,7 +666,7 @@ int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)
 	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_flag);
 	if (!ret)
 		dsm_acquire_apply();
-	return tell(r, told, ret);
+	return dsm_node_tell(r, told, ret);
 }
 
 /**

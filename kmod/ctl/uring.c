@@ -129,13 +129,14 @@ static int start(struct dsm_region *r, const struct dsm_async_arg *arg, unsigned
 
 static int begin(struct io_uring_cmd *cmd, const struct dsm_uring_arg *a, unsigned int issue_flags)
 {
-	const struct dsm_file *f = cmd->file->private_data;
+	struct dsm_file *f = cmd->file->private_data;
 	const struct task_struct *task = dsm_compat_uring_task(cmd);
 	struct dsm_async_arg arg = {
 		.key = a->key,
 		.value = a->value,
 		.owner = { .file = f->id, .tgid = task->tgid, .tid = task->pid,
 			   .uid = cmd->file->f_cred->euid },
+		.told = &f->told,
 		.ops = &uring_ops,
 		.ctx = cmd,
 	};
