@@ -13,49 +13,17 @@
 #include <linux/cred.h>
 #include <linux/ctype.h>
 #include <linux/err.h>
-#include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include "../core/wire.h"
 #include "ctl.h"
+#include "ioctl.h"
 
 /* Any struct is far smaller; bounds the check for a zero tail. */
 #define ARG_MAX_BYTES 4096
 
 #define DEFAULT_MODE 0660
-
-union ioctl_arg {
-	__u32 size;
-	struct dsm_ioc_version version;
-	struct dsm_ioc_join join;
-	struct dsm_ioc_leave leave;
-	struct dsm_ioc_region region;
-	struct dsm_ioc_region_destroy destroy;
-	struct dsm_ioc_region_info region_info;
-	struct dsm_ioc_node_info node_info;
-	struct dsm_ioc_stats stats;
-	struct dsm_ioc_lock lock;
-	struct dsm_ioc_barrier barrier;
-	struct dsm_ioc_flag flag;
-	struct dsm_ioc_range range;
-	struct dsm_ioc_plain plain;
-	struct dsm_ioc_lock_table lock_table;
-};
-
-/**
- * struct call - one ioctl on its way
- * @file:   the open file
- * @region: its region; NULL unless the row says ROW_REGION
- * @arg:    argument, changed in place to the result
- * @err:    line for the user, if the row has errtxt
- */
-struct call {
-	struct file *file;
-	struct dsm_region *region;
-	union ioctl_arg arg;
-	struct dsm_errtxt err;
-};
 
 enum row_flags {
 	ROW_REGION = 1,		/* needs the file's region */
@@ -75,7 +43,7 @@ enum row_flags {
  * @flags:      enum row_flags
  */
 struct ioctl_row {
-	int (*run)(struct call *c);
+	int (*run)(struct dsm_ioctl_call *c);
 	unsigned int cmd;
 	u16 min;
 	u16 max;
@@ -102,7 +70,7 @@ static_assert(sizeof(struct dsm_ioc_lock_table) == 16);
 static_assert(DSM_NAME_MAX == DSM_NAME_BYTES);
 
 __printf(3, 4)
-static int refuse(struct call *c, int ret, const char *fmt, ...)
+static int refuse(struct dsm_ioctl_call *c, int ret, const char *fmt, ...)
 {
 	va_list args;
 
@@ -112,7 +80,7 @@ static int refuse(struct call *c, int ret, const char *fmt, ...)
 	return ret;
 }
 
-static int check_flags(struct call *c, u32 flags, u32 known)
+static int check_flags(struct dsm_ioctl_call *c, u32 flags, u32 known)
 {
 	if (flags & ~known)
 		return refuse(c, -EINVAL,
@@ -123,7 +91,7 @@ static int check_flags(struct call *c, u32 flags, u32 known)
 
 /* ---- control ---- */
 
-static int run_version(struct call *c)
+static int run_version(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_version *a = &c->arg.version;
 
@@ -133,7 +101,7 @@ static int run_version(struct call *c)
 	return 0;
 }
 
-static int run_join(struct call *c)
+static int run_join(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_join *a = &c->arg.join;
 	int ret = check_flags(c, a->flags, 0);
@@ -155,7 +123,7 @@ static int run_join(struct call *c)
 	return dsm_node_join(a, &c->err);
 }
 
-static int run_leave(struct call *c)
+static int run_leave(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_leave *a = &c->arg.leave;
 	int ret = check_flags(c, a->flags, DSM_LEAVE_FORCE);
@@ -169,7 +137,7 @@ static int run_leave(struct call *c)
 
 /* ---- regions ---- */
 
-static int check_name(struct call *c, const char *name)
+static int check_name(struct dsm_ioctl_call *c, const char *name)
 {
 	size_t len = strnlen(name, DSM_NAME_MAX);
 	size_t i;
@@ -191,7 +159,7 @@ static int check_name(struct call *c, const char *name)
 	return 0;
 }
 
-static int check_size(struct call *c, const struct dsm_ioc_region *a)
+static int check_size(struct dsm_ioctl_call *c, const struct dsm_ioc_region *a)
 {
 	const u64 max_bytes = DSM_REGION_MAX_PAGES << PAGE_SHIFT;
 
@@ -217,7 +185,7 @@ static int check_size(struct call *c, const struct dsm_ioc_region *a)
 }
 
 /* Text without control characters, cut at its NUL; the NUL may be counted in policy_len or not. */
-static int copy_policy(struct call *c, const struct dsm_ioc_region *a, char policy[DSM_POLICY_MAX])
+static int copy_policy(struct dsm_ioctl_call *c, const struct dsm_ioc_region *a, char policy[DSM_POLICY_MAX])
 {
 	size_t i;
 
@@ -242,7 +210,7 @@ static int copy_policy(struct call *c, const struct dsm_ioc_region *a, char poli
 }
 
 /* -1 stands for the caller; somebody else's ids need what chown(2) would need. */
-static int region_ids(struct call *c, const struct dsm_ioc_region *a, kuid_t *uid, kgid_t *gid)
+static int region_ids(struct dsm_ioctl_call *c, const struct dsm_ioc_region *a, kuid_t *uid, kgid_t *gid)
 {
 	*uid = current_fsuid();
 	*gid = current_fsgid();
@@ -259,7 +227,7 @@ static int region_ids(struct call *c, const struct dsm_ioc_region *a, kuid_t *ui
 	return 0;
 }
 
-static int run_region_create(struct call *c)
+static int run_region_create(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_region *a = &c->arg.region;
 	char policy[DSM_POLICY_MAX];
@@ -307,7 +275,7 @@ static struct dsm_region *region_by_name(const char *name)
 	}
 }
 
-static int run_region_destroy(struct call *c)
+static int run_region_destroy(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_region_destroy *a = &c->arg.destroy;
 	struct dsm_region *r;
@@ -343,7 +311,7 @@ static u32 wanted_region(const struct dsm_file *f, u32 id, bool next)
 	return own ? own->id : DSM_CTL_DEFAULT_REGION;
 }
 
-static int run_region_info(struct call *c)
+static int run_region_info(struct dsm_ioctl_call *c)
 {
 	const struct dsm_file *f = c->file->private_data;
 	struct dsm_ioc_region_info *a = &c->arg.region_info;
@@ -370,7 +338,7 @@ static int run_region_info(struct call *c)
 	return 0;
 }
 
-static int run_node_info(struct call *c)
+static int run_node_info(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_node_info *a = &c->arg.node_info;
 	u32 size = a->size;
@@ -388,7 +356,7 @@ static int run_node_info(struct call *c)
 	return ret;
 }
 
-static int run_stats(struct call *c)
+static int run_stats(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_stats *a = &c->arg.stats;
 	u64 values[DSM_STAT_COUNT] = {};
@@ -402,118 +370,7 @@ static int run_stats(struct call *c)
 	return 0;
 }
 
-/* ---- synchronisation ---- */
-
-static struct dsm_owner owner_of(const struct call *c)
-{
-	const struct dsm_file *f = c->file->private_data;
-
-	return (struct dsm_owner){ .file = f->id, .tgid = current->tgid, .tid = current->pid,
-				   .uid = c->file->f_cred->euid };
-}
-
-static int run_lock(struct call *c)
-{
-	const struct dsm_ioc_lock *a = &c->arg.lock;
-	const struct dsm_owner o = owner_of(c);
-
-	if (a->flags & ~(DSM_LOCK_TRY | DSM_LOCK_TIMED))
-		return -EINVAL;
-	if (a->flags == (DSM_LOCK_TRY | DSM_LOCK_TIMED))
-		return -EINVAL;
-	return dsm_node_lock(c->region, a->key, a->flags, a->deadline_ns, &o);
-}
-
-static int run_unlock(struct call *c)
-{
-	const struct dsm_owner o = owner_of(c);
-
-	return c->arg.lock.flags ? -EINVAL : dsm_node_unlock(c->region, c->arg.lock.key, &o);
-}
-
-static int run_lock_consistent(struct call *c)
-{
-	const struct dsm_owner o = owner_of(c);
-
-	if (c->arg.lock.flags)
-		return -EINVAL;
-	return dsm_node_lock_consistent(c->region, c->arg.lock.key, &o);
-}
-
-/* Thread ids in the table's words are those of the initial pid namespace, as in the module. */
-static int run_lock_table(struct call *c)
-{
-	struct dsm_ioc_lock_table *a = &c->arg.lock_table;
-	const struct dsm_owner o = owner_of(c);
-	int ret;
-
-	if (a->flags || a->reserved)
-		return -EINVAL;
-	if (!(c->file->f_mode & FMODE_WRITE))
-		return -EACCES;
-	if (task_active_pid_ns(current) != &init_pid_ns)
-		return -EOPNOTSUPP;
-	ret = dsm_node_lock_table(c->region, &o);
-	if (ret < 0)
-		return ret;
-	a->owner = ret;
-	return 0;
-}
-
-static int run_barrier(struct call *c)
-{
-	const struct dsm_ioc_barrier *a = &c->arg.barrier;
-	struct dsm_file *f = c->file->private_data;
-	const struct dsm_owner o = owner_of(c);
-
-	if (a->flags || a->reserved || !a->parties)
-		return -EINVAL;
-	return dsm_node_barrier(c->region, a->key, a->parties, &o, &f->told);
-}
-
-static int run_flag_set(struct call *c)
-{
-	return c->arg.flag.flags ? -EINVAL : dsm_node_flag_set(c->region, c->arg.flag.key);
-}
-
-static int run_flag_wait(struct call *c)
-{
-	struct dsm_file *f = c->file->private_data;
-
-	if (c->arg.flag.flags)
-		return -EINVAL;
-	return dsm_node_flag_wait(c->region, c->arg.flag.key, &f->told);
-}
-
-static int run_flag_clear(struct call *c)
-{
-	return c->arg.flag.flags ? -EINVAL : dsm_node_flag_clear(c->region, c->arg.flag.key);
-}
-
-static int run_acquire(struct call *c)
-{
-	return c->arg.plain.flags ? -EINVAL : dsm_node_acquire(c->region);
-}
-
-static int run_release(struct call *c)
-{
-	return c->arg.plain.flags ? -EINVAL : dsm_node_release(c->region);
-}
-
-/* A hint: only a wrong range is an error. */
-static int run_prefetch(struct call *c)
-{
-	const struct dsm_ioc_range *a = &c->arg.range;
-	const u64 bytes = c->region->pages << PAGE_SHIFT;
-
-	if (a->flags || a->offset > bytes || a->len > bytes - a->offset)
-		return -EINVAL;
-	if (a->len)
-		dsm_node_prefetch(c->region, a->offset, a->len);
-	return 0;
-}
-
-static int run_force_raw(struct call *c)
+static int run_force_raw(struct dsm_ioctl_call *c)
 {
 	struct dsm_file *f = c->file->private_data;
 
@@ -551,17 +408,17 @@ static const struct ioctl_row rows[] = {
 	ROW(DSM_IOC_REGION_INFO, run_region_info, dsm_ioc_region_info, 0),
 	ROW(DSM_IOC_NODE_INFO, run_node_info, dsm_ioc_node_info, 0),
 	ROW(DSM_IOC_STATS, run_stats, dsm_ioc_stats, 0),
-	ROW(DSM_IOC_LOCK, run_lock, dsm_ioc_lock, ROW_REGION),
-	ROW(DSM_IOC_UNLOCK, run_unlock, dsm_ioc_lock, ROW_REGION),
-	ROW(DSM_IOC_LOCK_CONSISTENT, run_lock_consistent, dsm_ioc_lock, ROW_REGION),
-	ROW(DSM_IOC_LOCK_TABLE, run_lock_table, dsm_ioc_lock_table, ROW_REGION),
-	ROW(DSM_IOC_BARRIER, run_barrier, dsm_ioc_barrier, ROW_REGION | ROW_RESTART),
-	ROW(DSM_IOC_FLAG_SET, run_flag_set, dsm_ioc_flag, ROW_REGION),
-	ROW(DSM_IOC_FLAG_WAIT, run_flag_wait, dsm_ioc_flag, ROW_REGION),
-	ROW(DSM_IOC_FLAG_CLEAR, run_flag_clear, dsm_ioc_flag, ROW_REGION),
-	ROW(DSM_IOC_ACQUIRE, run_acquire, dsm_ioc_plain, ROW_REGION),
-	ROW(DSM_IOC_RELEASE, run_release, dsm_ioc_plain, ROW_REGION),
-	ROW(DSM_IOC_PREFETCH, run_prefetch, dsm_ioc_range, ROW_REGION),
+	ROW(DSM_IOC_LOCK, dsm_ioctl_lock, dsm_ioc_lock, ROW_REGION),
+	ROW(DSM_IOC_UNLOCK, dsm_ioctl_unlock, dsm_ioc_lock, ROW_REGION),
+	ROW(DSM_IOC_LOCK_CONSISTENT, dsm_ioctl_lock_consistent, dsm_ioc_lock, ROW_REGION),
+	ROW(DSM_IOC_LOCK_TABLE, dsm_ioctl_lock_table, dsm_ioc_lock_table, ROW_REGION),
+	ROW(DSM_IOC_BARRIER, dsm_ioctl_barrier, dsm_ioc_barrier, ROW_REGION | ROW_RESTART),
+	ROW(DSM_IOC_FLAG_SET, dsm_ioctl_flag_set, dsm_ioc_flag, ROW_REGION),
+	ROW(DSM_IOC_FLAG_WAIT, dsm_ioctl_flag_wait, dsm_ioc_flag, ROW_REGION),
+	ROW(DSM_IOC_FLAG_CLEAR, dsm_ioctl_flag_clear, dsm_ioc_flag, ROW_REGION),
+	ROW(DSM_IOC_ACQUIRE, dsm_ioctl_acquire, dsm_ioc_plain, ROW_REGION),
+	ROW(DSM_IOC_RELEASE, dsm_ioctl_release, dsm_ioc_plain, ROW_REGION),
+	ROW(DSM_IOC_PREFETCH, dsm_ioctl_prefetch, dsm_ioc_range, ROW_REGION),
 	ROW(DSM_IOC_FORCE_RAW, run_force_raw, dsm_ioc_plain, 0),
 };
 
@@ -578,7 +435,7 @@ static const struct ioctl_row *find_row(unsigned int cmd)
 }
 
 /* On -E2BIG the known part has been copied, for errtxt. */
-static int copy_arg(const struct ioctl_row *row, void __user *uarg, struct call *c)
+static int copy_arg(const struct ioctl_row *row, void __user *uarg, struct dsm_ioctl_call *c)
 {
 	u32 size;
 	int ret;
@@ -606,7 +463,7 @@ static int copy_arg(const struct ioctl_row *row, void __user *uarg, struct call 
 	return 0;
 }
 
-static int run_row(const struct ioctl_row *row, struct call *c)
+static int run_row(const struct ioctl_row *row, struct dsm_ioctl_call *c)
 {
 	const struct dsm_file *f = c->file->private_data;
 
@@ -642,7 +499,7 @@ static const char *plain_text(int ret)
 }
 
 /* The call's own error is what the caller needs: a bad pointer for the text does not hide it. */
-static void put_errtxt(const struct ioctl_row *row, struct call *c, int error)
+static void put_errtxt(const struct ioctl_row *row, struct dsm_ioctl_call *c, int error)
 {
 	const char *text;
 	u64 uptr;
@@ -677,7 +534,7 @@ static void put_errtxt(const struct ioctl_row *row, struct call *c, int error)
 long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg)
 {
 	const struct ioctl_row *row = find_row(cmd);
-	struct call c = { .file = file };
+	struct dsm_ioctl_call c = { .file = file };
 	void __user *user = (void __user *)uarg;
 	int ret;
 
