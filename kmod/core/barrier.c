@@ -482,8 +482,12 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 		return;
 	}
 	b->holders &= ~bit;
-	if (!b->seen)
+	if (!b->seen) {
+		/* The next will be refused at the door: nobody may wait before it. */
+		if (b->last_members & bit)
+			ask(e, b, b->holders, acts);
 		return;
+	}
 	list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
 		if (q->node == node) {
 			list_del(&q->cont.link);

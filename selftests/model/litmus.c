@@ -277,6 +277,8 @@ PROG(crash_g, STORE(1, 0, 1), SET(1), WAIT(0), LOAD(0, 0, 0));
 /* One setter; it may be gone before it sets, before or after the others begin to wait. */
 PROG(crash_s, STORE(0, 0, 1), SET(0));
 PROG(crash_w, WAIT(0), LOAD(0, 0, 0));
+/* Again and again: a loss between two episodes. */
+PROG(crash_e, BARRIER(0, 3), LOOP(4, 0));
 PROG(crash_b, STORE(0, 0, 1), BARRIER(0, 4), STORE(0, 1, 1), BARRIER(0, 4), LOAD(0, 1, 1), BARRIER(1, 4));
 
 const struct litmus litmus_list[] = {
@@ -335,6 +337,7 @@ const struct litmus litmus_list[] = {
 	{ "crash-all", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_t, crash_t, crash_t }, NULL },
 	{ "crash-flag", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_f, crash_g, crash_g, crash_f }, NULL },
 	{ "crash-setter", 3, 4, { A, B, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_s, crash_w, crash_w, crash_w }, NULL },
+	{ "crash-again", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_e, crash_e, crash_e }, NULL },
 	{ "crash-barrier", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_b, crash_b, crash_b, crash_b },
 	  NULL },
 };

@@ -313,6 +313,31 @@ static void loss_of_another_lets_go_of_what_is_held(void **state)
 	require_status(three, 0);
 }
 
+static void reg_loss_before_the_departure_that_allows_to_hold(void **state)
+{
+	struct dsm_waiter a, b[2], c;
+
+	episode(1, 2, 1);
+	arrive(A, 4, &a);
+	arrive(B, 4, &b[0]);
+	arrive(B, 4, &b[1]);
+	arrive(C, 4, &c);
+	w.held[DSM_MSG_BAR_DEPART] = true;
+	world_run();
+	require_status(a, 0);
+	/* C is lost after the episode, and B hears of the loss first. */
+	world_crash(C);
+	world_learn_loss(B, C);
+	w.held[DSM_MSG_BAR_DEPART] = false;
+	world_run();
+	require_status(b[0], 0);
+	arrive(B, 4, &b[0]);
+	world_run();
+	world_learn_loss(A, C);
+	world_run();
+	require_status(b[0], -EHOSTDOWN);
+}
+
 static void loss_of_the_manager_wakes_what_is_held(void **state)
 {
 	struct dsm_waiter one, two;
@@ -410,6 +435,7 @@ int main(void)
 		T(thread_that_ends_while_held_fails_the_others),
 		T(failed_episode_is_not_held_for),
 		T(loss_of_another_lets_go_of_what_is_held),
+		T(reg_loss_before_the_departure_that_allows_to_hold),
 		T(loss_of_the_manager_wakes_what_is_held),
 		T(callers_told_of_different_losses_are_not_held_together),
 		T(manager_that_forgot_asks_first),
