@@ -272,8 +272,11 @@ static const char *mix_final(void)
 PROG(crash_t, LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 3), LOCK(1), INC(1, 0), UNLOCK(1), RELEASE, ACQUIRE, LOAD(0, 0, 0));
 PROG(crash_l, LOCK(0), INC(0, 0), UNLOCK(0), TRY(0, 3), INC(0, 0), UNLOCK(0), LOCK(1), INC(1, 1), UNLOCK(1), LOCK(0),
 	INC(0, 0), UNLOCK(0));
+/* Different values: a store that races with another and changes nothing is not seen (memory-model.rst). */
 PROG(crash_f, STORE(0, 0, 1), SET(0), WAIT(1), LOAD(1, 0, 0));
 PROG(crash_g, STORE(1, 0, 1), SET(1), WAIT(0), LOAD(0, 0, 0));
+PROG(crash_f2, STORE(0, 0, 2), SET(0), WAIT(1), LOAD(1, 0, 0));
+PROG(crash_g2, STORE(1, 0, 2), SET(1), WAIT(0), LOAD(0, 0, 0));
 /* One setter; it may be gone before it sets, before or after the others begin to wait. */
 PROG(crash_s, STORE(0, 0, 1), SET(0));
 PROG(crash_w, WAIT(0), LOAD(0, 0, 0));
@@ -335,7 +338,7 @@ const struct litmus litmus_list[] = {
 	{ "mix", 3, 4, { A, B, B, C }, LITMUS_QUIET | LITMUS_WALK_ONLY, { mix_1, mix_2, mix_1, mix_2 }, mix_final },
 	{ "crash-lock", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_l, crash_l, crash_l, crash_l }, NULL },
 	{ "crash-all", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_t, crash_t, crash_t }, NULL },
-	{ "crash-flag", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_f, crash_g, crash_g, crash_f }, NULL },
+	{ "crash-flag", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_f, crash_g, crash_g2, crash_f2 }, NULL },
 	{ "crash-setter", 3, 4, { A, B, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_s, crash_w, crash_w, crash_w }, NULL },
 	{ "crash-again", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_e, crash_e, crash_e }, NULL },
 	{ "crash-barrier", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_b, crash_b, crash_b, crash_b },
