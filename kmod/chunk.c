@@ -9,6 +9,7 @@
  * region goes, so no peer ever reads with a key that is not valid. Decides nothing about coherence.
  */
 #include <linux/slab.h>
+#include "core/direct.h"
 #include "core/fetch.h"
 #include "core/page.h"
 #include "shell.h"
@@ -48,7 +49,7 @@ static bool wants_chunks(const struct dsm_region *r)
 {
 	const struct dsm_policy *p = &r->space->policy;
 
-	return p->fetch == DSM_FETCH_READ || p->diffpath == DSM_DIFFPATH_WRITE;
+	return p->fetch == DSM_FETCH_READ || p->diffpath != DSM_DIFFPATH_MSG;
 }
 
 static u32 access_of(const struct dsm_region *r)
@@ -56,7 +57,7 @@ static u32 access_of(const struct dsm_region *r)
 	const struct dsm_policy *p = &r->space->policy;
 
 	return (p->fetch == DSM_FETCH_READ ? DSM_MR_READ : 0) |
-	       (p->diffpath == DSM_DIFFPATH_WRITE ? DSM_MR_WRITE : 0);
+	       (p->diffpath != DSM_DIFFPATH_MSG ? DSM_MR_WRITE : 0);
 }
 
 /* May this node be home of the page? First touch: of every page. */
@@ -251,7 +252,9 @@ static struct dsm_chunk *chunk_add(struct dsm_region *r, u32 idx)
 	c->pages = min_t(u64, DSM_CHUNK_PAGES, r->pages - c->first);
 	for (i = 0; i < c->pages; i++)
 		homed += may_home(r, c->first + i);
-	c->enough = DIV_ROUND_UP(homed, USED_IN);
+	/* Where only diffs would gain, and only full ones, less memory is spent on it. */
+	c->enough = DIV_ROUND_UP(homed, r->space->policy.fetch == DSM_FETCH_READ ||
+				 r->space->policy.diffpath == DSM_DIFFPATH_WRITE ? USED_IN : 2);
 	old = xa_cmpxchg(&r->chunks, at, NULL, c, GFP_KERNEL);
 	if (!old)
 		return c;
@@ -394,7 +397,10 @@ void dsm_chunk_xfer_done(struct dsm_xfer *x)
 	bool spare;
 
 	dsm_step_begin(&acts);
-	dsm_fetch_on_read(n->engine, x, &acts);
+	if (x->kind == DSM_XFER_KIND_DIFF)
+		dsm_direct_done(n->engine, x, &acts);
+	else
+		dsm_fetch_on_read(n->engine, x, &acts);
 	spare = !dsm_engine_wants(n->engine, DSM_POOL_XFER);
 	if (!spare)
 		dsm_pool_give(n->engine, DSM_POOL_XFER, x);

@@ -10,6 +10,7 @@
  */
 #include <linux/sort.h>
 #include "core/diff.h"
+#include "core/direct.h"
 #include "core/interval.h"
 #include "core/page.h"
 #include "core/pipe.h"
@@ -28,8 +29,13 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * @page:    pages, sorted
  * @run:     runs of them, for the walk
  * @todo:    write-back: enum todo of each
- * @changed: write-back: a record of it is in @pack
+ * @changed: write-back: a record of it is in @pack, or its bytes are in @direct
+ * @lent:    write-back: its twin is one of @direct's transfers'
  * @pack:    diffs under construction
+ * @direct:  remote writes under construction, of the region and to the home of @pack
+ * @piece:   changed runs of one page
+ * @key:     registration of @chunk at the home of @pack; rkey 0: none
+ * @chunk:   chunk of the page looked at last
  * @n:       pages
  * @told:    pages that the core was told of: up to here
  */
@@ -38,7 +44,12 @@ struct batch {
 	struct dsm_run run[BATCH];
 	u8 todo[BATCH];
 	bool changed[BATCH];
+	bool lent[BATCH];
 	struct dsm_pack pack;
+	struct dsm_direct direct;
+	struct dsm_piece piece[DSM_DIRECT_RUNS_MAX];
+	struct dsm_key key;
+	u32 chunk;
 	u32 n;
 	u32 told;
 };
@@ -133,16 +144,25 @@ static void tell(struct batch *b, u32 end)
 	struct dsm_msgbuf *empty = dsm_pack_close(&b->pack);
 	struct dsm_engine *e = dsm_node.engine;
 	struct dsm_actions acts;
+	struct dsm_pack direct;
 
 	dsm_net_msg_free(dsm_node.net, empty);
 	if (b->told == end)
 		return;
 	dsm_step_begin(&acts);
-	for (; b->told < end; b->told++)
-		if (b->todo[b->told] != TODO_NOTHING)
-			dsm_rel_diffed(e, b->page[b->told], b->changed[b->told], &acts);
+	for (; b->told < end; b->told++) {
+		if (b->todo[b->told] == TODO_NOTHING)
+			continue;
+		if (b->lent[b->told])
+			dsm_rel_lend(b->page[b->told]);
+		dsm_rel_diffed(e, b->page[b->told], b->changed[b->told], &acts);
+	}
 	if (b->pack.first)
 		dsm_pipe_send(e, &b->pack, &acts);
+	if (b->direct.m) {
+		dsm_direct_close(&b->direct, &direct, b->pack.space, b->pack.home);
+		dsm_pipe_send(e, &direct, &acts);
+	}
 	dsm_step_end(&acts);
 }
 
@@ -159,16 +179,85 @@ static void make_room(struct batch *b, u32 i)
 	dsm_pack_add(&b->pack, m, dsm_node.engine->self);
 }
 
+static void diff_made(struct batch *b, u32 i, u32 bytes)
+{
+	struct dsm_page *p = b->page[i];
+
+	trace_dsm_diff(p->space->id, p->idx, bytes, p->home);
+	b->changed[i] = bytes;
+	atomic64_add(bytes, &dsm_node.stats.diff_bytes);
+}
+
+static bool has_key(struct batch *b, struct dsm_page *p)
+{
+	if (b->chunk != p->idx / DSM_CHUNK_PAGES) {
+		b->chunk = p->idx / DSM_CHUNK_PAGES;
+		spin_lock(&dsm_node.lock);
+		if (!dsm_direct_key(dsm_node.engine, p, &b->key))
+			b->key.rkey = 0;
+		spin_unlock(&dsm_node.lock);
+	}
+	return b->key.rkey;
+}
+
+static void put_piece(struct batch *b, u32 i, const struct dsm_piece *piece)
+{
+	if (dsm_direct_put(&b->direct, b->page[i], piece, &b->key, b->lent[i]))
+		return;
+	dsm_direct_add(&b->direct,
+		       dsm_net_xfer_alloc(dsm_node.net, GFP_KERNEL | __GFP_NOFAIL));
+	dsm_direct_put(&b->direct, b->page[i], piece, &b->key, b->lent[i]);
+}
+
+/* The page's changed bytes straight into its home's frame. False: they are to be packed. */
+static bool write_direct(struct batch *b, u32 i)
+{
+	int max = dsm_direct_runs(dsm_node.engine, b->page[i]->space), runs, k;
+	struct dsm_page *p = b->page[i];
+	u32 bytes = 0;
+
+	if (max < 0 || !has_key(b, p))
+		return false;
+	runs = dsm_diff_take(page_address((struct page *)p->frame),
+			     page_address((struct page *)p->twin), DSM_PAGE_BYTES,
+			     p->space->policy.grain_log2, b->piece, max);
+	if (runs < 0)
+		return false;
+	if (runs && !b->direct.m)
+		dsm_direct_begin(&b->direct,
+				 dsm_net_msg_alloc(dsm_node.net, GFP_KERNEL | __GFP_NOFAIL),
+				 p->space, p->home);
+	for (k = 0; k < runs; k++) {
+		/* With the last piece, and if the page does not go on using it. */
+		b->lent[i] = k == runs - 1 && b->todo[i] == TODO_DIFF;
+		put_piece(b, i, &b->piece[k]);
+		bytes += b->piece[k].len;
+	}
+	diff_made(b, i, bytes);
+	if (!runs)
+		return true;
+	dsm_direct_name(&b->direct, p->idx);
+	atomic64_inc(&dsm_node.stats.direct_pages);
+	atomic64_add(runs, &dsm_node.stats.direct_runs);
+	if (b->direct.pages == DSM_DIRECT_PAGES || p->space->policy.diff == DSM_DIFF_MODE_ORIG)
+		tell(b, i + 1);
+	return true;
+}
+
 static void make_diff(struct batch *b, u32 i)
 {
 	struct dsm_page *p = b->page[i];
 	int bytes = -ENOSPC;
 	u32 room;
 
+	b->lent[i] = false;
 	if (b->pack.space != p->space || b->pack.home != p->home) {
 		tell(b, i);
 		dsm_pack_init(&b->pack, p->space, p->home);
+		b->chunk = U32_MAX;
 	}
+	if (write_direct(b, i))
+		return;
 	for (;;) {
 		room = dsm_pack_room(&b->pack);
 		if (room)
@@ -183,12 +272,10 @@ static void make_diff(struct batch *b, u32 i)
 		make_room(b, i);
 	}
 	dsm_assert(bytes >= 0);
-	trace_dsm_diff(p->space->id, p->idx, bytes, p->home);
-	b->changed[i] = bytes > 0;
-	if (bytes <= 0)
+	diff_made(b, i, bytes);
+	if (!bytes)
 		return;
 	dsm_pack_put(&b->pack, bytes);
-	atomic64_add(bytes, &dsm_node.stats.diff_bytes);
 	if (dsm_pack_is_due(&b->pack, dsm_node.engine))
 		tell(b, i + 1);
 }
@@ -219,6 +306,9 @@ static void write_back(struct batch *b)
 	sort_pages(b, by_home);
 	downgrade(b);
 	b->told = 0;
+	b->direct = (struct dsm_direct){};
+	WRITE_ONCE(dsm_node.engine->direct_runs, dsm_param_direct_runs);
+	WRITE_ONCE(dsm_node.engine->wr_runs_max, dsm_param_wr_runs_max);
 	dsm_pack_init(&b->pack, NULL, DSM_NO_NODE);
 	for (i = 0; i < b->n; i++)
 		if (b->todo[i] != TODO_NOTHING)

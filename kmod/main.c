@@ -116,6 +116,16 @@ module_param_named(pin_mib, dsm_param_pin_mib, ulong, 0644);
 MODULE_PARM_DESC(pin_mib,
 		 "memory in MiB registered for remote reads and writes at most (default: a quarter of the memory)");
 
+unsigned int dsm_param_direct_runs;
+module_param_named(direct_runs, dsm_param_direct_runs, uint, 0644);
+MODULE_PARM_DESC(direct_runs,
+		 "diffpath=auto: pages with at most so many changed runs are written into their homes' frames, up to 64; 0: only wholly changed pages (default: 0)");
+
+unsigned int dsm_param_wr_runs_max = 64;
+module_param_named(wr_runs_max, dsm_param_wr_runs_max, uint, 0644);
+MODULE_PARM_DESC(wr_runs_max,
+		 "diffpath=write: pages with more changed runs are packed all the same (default: 64, the most)");
+
 unsigned long dsm_param_default_bytes;
 unsigned long dsm_param_heap_bytes;
 

@@ -29,7 +29,8 @@ enum dsm_membership { DSM_MEMBER_NONE, DSM_MEMBER_JOINING, DSM_MEMBER_JOINED, DS
 struct dsm_shell_stats {
 	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag,
 		ns_wait_page;
-	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused, chunks;
+	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused, chunks,
+		direct_pages, direct_runs;
 	/* Traffic of peers that are gone. */
 	atomic64_t old_tx_msgs, old_rx_msgs, old_tx_bytes, old_rx_bytes, old_stalls;
 	/* Fault counts of regions that are gone. */

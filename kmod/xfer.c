@@ -20,6 +20,7 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
 		break;
 	case DSM_XFER_KIND_FETCH:
 	case DSM_XFER_KIND_MERGE:
+	case DSM_XFER_KIND_DIFF:
 		dsm_chunk_xfer_done(xfer);
 		break;
 	default:

@@ -35,6 +35,27 @@ static int check_diff(struct dsm_reader *r, u32 region,
 	return 0;
 }
 
+static int check_direct(struct dsm_reader *r, u32 region,
+			int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx)
+{
+	struct dsm_wire_direct body;
+	__le32 idx;
+	int err;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	if (r->bad || body.reserved || !body.count ||
+	    le32_to_cpu(body.count) > DSM_PACK_RECORDS_MAX ||
+	    dsm_reader_left(r) != le32_to_cpu(body.count) * sizeof(idx))
+		return -EPROTO;
+	while (dsm_reader_left(r)) {
+		dsm_reader_take(r, &idx, sizeof(idx));
+		err = touch(ctx, region, le32_to_cpu(idx), true);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static bool check_page(struct dsm_reader *r)
 {
 	struct dsm_wire_page body;
@@ -151,6 +172,8 @@ int dsm_engine_check(const u8 *msg, u32 len,
 		if (!dsm_reader_done(&r) || fetch.sink.reserved)
 			return -EPROTO;
 		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
+	case DSM_MSG_DIFF_DIRECT:
+		return check_direct(&r, region, touch, ctx);
 	case DSM_MSG_DIFF:
 		return check_diff(&r, region, touch, ctx);
 	default:

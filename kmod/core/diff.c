@@ -323,6 +323,58 @@ int dsm_diff_make_grain(const u8 *page, u8 *twin, u32 page_bytes, u32 idx, u32 g
 	return REC_BYTES + payload;
 }
 
+/* Copy bytes that somebody may store to, each loaded once. */
+static void copy_live(u8 *to, const u8 *from, u32 bytes)
+{
+	u64 word;
+
+	for (; bytes && !is_word_aligned(from); bytes--)
+		*to++ = READ_ONCE(*from++);
+	for (; bytes >= sizeof(word); bytes -= sizeof(word)) {
+		word = READ_ONCE(*(const u64 *)from);
+		memcpy(to, &word, sizeof(word));
+		to += sizeof(word);
+		from += sizeof(word);
+	}
+	for (; bytes; bytes--)
+		*to++ = READ_ONCE(*from++);
+}
+
+/**
+ * dsm_diff_take() - bring a twin up to its page, and say where they differed
+ * @page:       current contents; siblings may store to it meanwhile
+ * @twin:       contents before the first write
+ * @page_bytes: size of both, a multiple of 4, at most DSM_PAGE_BYTES
+ * @grain_log2: as for dsm_diff_make_grain()
+ * @piece:      filled: changed runs, ascending, with unchanged bytes between them
+ * @max:        room in @piece; one run that is the whole page always counts as one that fits
+ *
+ * Context: any; takes no lock. The caller keeps others off @twin.
+ * Return: runs; 0 if equal; -E2BIG if there are more, or the page became all zero, which a record
+ *         says in 16 bytes: then @twin is unchanged; -EINVAL if @page_bytes is out of range.
+ */
+int dsm_diff_take(const u8 *page, u8 *twin, u32 page_bytes, u32 grain_log2,
+		  struct dsm_piece *piece, u32 max)
+{
+	struct changes c;
+	u32 off, end, i;
+
+	if (page_bytes > DSM_PAGE_BYTES || page_bytes % 4)
+		return -EINVAL;
+	find_changes(page, twin, page_bytes, grain_log2, &c);
+	if (!c.bytes)
+		return 0;
+	if (c.bytes == page_bytes ? page_is_zero(page, page_bytes) : c.runs > max)
+		return -E2BIG;
+	for (i = 0, end = 0; i < c.runs; i++) {
+		off = next_bit(c.map, end, page_bytes, true);
+		end = next_bit(c.map, off, page_bytes, false);
+		piece[i] = (struct dsm_piece){ .off = off, .len = end - off };
+		copy_live(twin + off, page + off, end - off);
+	}
+	return c.runs;
+}
+
 static bool is_zero(const u8 *p, u32 bytes)
 {
 	while (bytes--)

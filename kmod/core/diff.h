@@ -32,6 +32,19 @@ static inline int dsm_diff_make(const u8 *page, u8 *twin, u32 page_bytes, u32 id
 	return dsm_diff_make_grain(page, twin, page_bytes, idx, 0, refresh, dst, cap);
 }
 
+/* A run of changed bytes. */
+struct dsm_piece {
+	u32 off;
+	u32 len;
+};
+
+/*
+ * Name the changed runs and bring @twin up to the page there, each byte loaded once. -E2BIG: there
+ * are more than @max, or a record says it shorter; @twin is unchanged then.
+ */
+int dsm_diff_take(const u8 *page, u8 *twin, u32 page_bytes, u32 grain_log2,
+		  struct dsm_piece *piece, u32 max);
+
 /* Check the record at the front of @src completely without applying it. */
 int dsm_diff_check(const u8 *src, u32 len, u32 page_bytes, u32 *idx);
 

@@ -6,6 +6,7 @@
  */
 #include "engine.h"
 #include "barrier.h"
+#include "direct.h"
 #include "fetch.h"
 #include "flag.h"
 #include "interval.h"
@@ -46,6 +47,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	e->log_cap = LOG_CAP;
 	e->lock_cap = LOCK_CAP;
 	e->request_cap = DSM_REQUESTS_PER_NODE;
+	e->wr_runs_max = DSM_DIRECT_RUNS_MAX;
 	e->locks = tables;
 	e->barriers = tables + DSM_KEY_BUCKETS;
 	e->flags = tables + 2 * DSM_KEY_BUCKETS;
@@ -541,6 +543,8 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 		return dsm_fetch_on_reply(e, from, &hdr, &r, acts);
 	case DSM_MSG_DIFF:
 		return dsm_page_on_diff(e, from, &hdr, &r, acts);
+	case DSM_MSG_DIFF_DIRECT:
+		return dsm_direct_on_message(e, from, &hdr, &r, acts);
 	case DSM_MSG_DIFF_ACK:
 		return dsm_page_on_diff_ack(e, from, &hdr, &r, acts);
 	case DSM_MSG_INTERVAL_PULL:

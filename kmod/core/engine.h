@@ -56,6 +56,7 @@ enum dsm_page_state {
 #define DSM_PF_DEFERRED 0x80u	/* requests wait for this page's reply */
 #define DSM_PF_READ 0x100u	/* the fetch is a READ: frame or bounce page are its target (I24) */
 #define DSM_PF_HOMED 0x200u	/* @home is not a hint: it has answered as home */
+#define DSM_PF_LENT 0x800u	/* the twin is a transfer's: dropping it does not free it */
 #define DSM_PF_AHEAD 0x400u	/* fetched ahead, not used yet */
 
 /**
@@ -413,6 +414,9 @@ struct dsm_core_stats {
  * @rel_err:     negative errno of a release that nobody was told yet, or 0
  * @rel_waiters: struct dsm_waiter: threads that wait for a release
  * @rel_conts:   struct dsm_lock: hand on or return the token after a release
+ * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only
+ *               those that changed wholly; set by the shell at any time, read without the lock
+ * @wr_runs_max: diffpath=write: the same
  * @pipe:        by home
  * @pipe_ready:  messages in all of @pipe
  * @pipe_alone:  a pack of a diff=orig region is under way
@@ -471,6 +475,8 @@ struct dsm_engine {
 	struct list_head rel_waiters;
 	struct list_head rel_conts;
 
+	u32 direct_runs;
+	u32 wr_runs_max;
 	struct dsm_pipe pipe[DSM_MAX_NODES];
 	u32 pipe_ready;
 	bool pipe_alone;

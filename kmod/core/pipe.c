@@ -9,6 +9,7 @@
  * acknowledgement that makes room sends them.
  */
 #include "pipe.h"
+#include "direct.h"
 
 static u32 limit_of(const struct dsm_pack *k)
 {
@@ -190,6 +191,21 @@ static struct dsm_pipe_slot *slot_of(struct dsm_pipe *p, u32 xid)
 	return NULL;
 }
 
+/* The transfers go, and the last of them brings the message. */
+static void send_after(struct dsm_msgbuf *m, struct dsm_actions *acts)
+{
+	struct dsm_xfer *x, *next;
+
+	for (x = m->before; x; x = next) {
+		next = x->next;
+		x->next = NULL;
+		if (!next)
+			x->then = m;
+		dsm_act_xfer(acts, x);
+	}
+	m->before = NULL;
+}
+
 /* The pack at the head of a home's list goes out, if it may. */
 static bool send_one(struct dsm_engine *e, struct dsm_pipe *p, struct dsm_actions *acts)
 {
@@ -218,7 +234,10 @@ static bool send_one(struct dsm_engine *e, struct dsm_pipe *p, struct dsm_action
 		m->next = NULL;
 		slot->left++;
 		e->pipe_ready--;
-		dsm_act_send(acts, m);
+		if (m->before)
+			send_after(m, acts);
+		else
+			dsm_act_send(acts, m);
 		m = p->ready;
 	}
 	return true;
@@ -267,7 +286,7 @@ void dsm_pipe_send(struct dsm_engine *e, struct dsm_pack *k, struct dsm_actions 
 		next = m->next;
 		m->next = NULL;
 		if (!dsm_engine_alive(e, k->home)) {
-			dsm_pool_give(e, DSM_POOL_MSG, m);
+			dsm_direct_drop(e, m);
 			continue;
 		}
 		set_xid(m, e->next_xid);
@@ -356,7 +375,7 @@ void dsm_pipe_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts
 	for (m = p->ready; m; m = next) {
 		next = m->next;
 		e->pipe_ready--;
-		dsm_pool_give(e, DSM_POOL_MSG, m);
+		dsm_direct_drop(e, m);
 	}
 	for (i = 0; i < ARRAY_SIZE(p->slot); i++)
 		lone |= p->slot[i].xid && p->slot[i].alone;

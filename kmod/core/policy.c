@@ -328,9 +328,7 @@ int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes)
 {
 	const char *what = NULL;
 
-	if (p->diffpath == DSM_DIFFPATH_WRITE)
-		what = "diffpath=write";
-	else if (p->sync == DSM_SYNC_RDMA)
+	if (p->sync == DSM_SYNC_RDMA)
 		what = "sync=rdma";
 	if (!what)
 		return 0;

@@ -159,7 +159,9 @@ struct dsm_page *dsm_rel_take(struct dsm_engine *e)
 
 static void drop_twin(struct dsm_engine *e, struct dsm_page *p)
 {
-	dsm_pool_give(e, DSM_POOL_TWIN, p->twin);
+	if (!(p->flags & DSM_PF_LENT))
+		dsm_pool_give(e, DSM_POOL_TWIN, p->twin);
+	p->flags &= ~DSM_PF_LENT;
 	p->twin = NULL;
 	e->twins--;
 	p->state = p->state == DSM_PAGE_WR ? DSM_PAGE_RD : DSM_PAGE_INV;

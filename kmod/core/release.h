@@ -44,6 +44,12 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed,
 		    struct dsm_actions *acts);
 
+/* Under the engine lock, before dsm_rel_diffed(): the twin stays with who makes the diff. */
+static inline void dsm_rel_lend(struct dsm_page *p)
+{
+	p->flags |= DSM_PF_LENT;
+}
+
 /*
  * For page.c: a page's flush ended; @ver: its new version,
  * 0 = nothing changed; @err: 0 or -EHOSTDOWN.

@@ -52,6 +52,8 @@ enum dsm_class {
 	DSM_CLASS_COUNT,
 };
 
+struct dsm_xfer;
+
 /**
  * struct dsm_msgbuf - one outgoing message
  * @next:  list link; owned by whoever holds the message
@@ -64,6 +66,7 @@ enum dsm_class {
  *         net fills; without a free registration net clears it, and the answer carries the bytes
  * @raddr: replies only: with @rkey, @page is written there before the message is sent
  * @rkey:  registration that the asker's struct dsm_wire_sink named, or 0
+ * @before: the core's: transfers that must be back before the message leaves, or NULL
  * @dst:   destination node
  * @class: enum dsm_class
  *
@@ -78,6 +81,7 @@ struct dsm_msgbuf {
 	void *sink;
 	u64 raddr;
 	u32 rkey;
+	struct dsm_xfer *before;
 	u16 dst;
 	u8 class;
 };
@@ -109,12 +113,14 @@ enum dsm_xfer_op {
  * @DSM_XFER_KIND_TEST:  the transfer test of debug builds
  * @DSM_XFER_KIND_FETCH: fetch.c: READ into the frames of the pages from @idx on
  * @DSM_XFER_KIND_MERGE: fetch.c: READ into a page of its own, for page @idx
+ * @DSM_XFER_KIND_DIFF:  direct.c: WRITE of changed bytes, from page @idx on
  */
 enum dsm_xfer_kind {
 	DSM_XFER_KIND_NONE,
 	DSM_XFER_KIND_TEST,
 	DSM_XFER_KIND_FETCH,
 	DSM_XFER_KIND_MERGE,
+	DSM_XFER_KIND_DIFF,
 };
 
 /* Highest byte of a signal's value: whom it is for. */
@@ -146,6 +152,8 @@ struct dsm_seg {
  * @region:  the core's: for what
  * @idx:     the core's: likewise
  * @xid:     the core's: likewise
+ * @owned:   the core's: bitmap of segments whose page is a twin that nobody else uses any more
+ * @then:    the core's: message that leaves when it is back, or NULL
  * @shell:   the shell's
  *
  * Allocated by the shell and filled by the core, as messages are. Completions of one node's
@@ -169,6 +177,8 @@ struct dsm_xfer {
 	u32 region;
 	u32 idx;
 	u32 xid;
+	u32 owned;
+	struct dsm_msgbuf *then;
 	void *shell;
 };
 

@@ -26,7 +26,8 @@
  * @DSM_MSG_FETCH:           REQ: page wanted
  * @DSM_MSG_PAGE:            RSP: page, zero, "you are home" or NACK
  * @DSM_MSG_DIFF:            REQ: packed diff records
- * @DSM_MSG_DIFF_ACK:        RSP: versions that a DIFF's records got
+ * @DSM_MSG_DIFF_ACK:        RSP: versions that a DIFF's records or a DIFF_DIRECT's pages got
+ * @DSM_MSG_DIFF_DIRECT:     REQ: pages whose changed bytes were written into their frames
  * @DSM_MSG_INTERVALS:       RSP: answer to a pull
  * @DSM_MSG_LOCK_REQ:        REQ: to the manager
  * @DSM_MSG_LOCK_PASS:       FWD: manager to the last in the queue
@@ -62,6 +63,7 @@ enum dsm_msg_type {
 	DSM_MSG_PAGE = 11,
 	DSM_MSG_DIFF = 20,
 	DSM_MSG_DIFF_ACK = 21,
+	DSM_MSG_DIFF_DIRECT = 22,
 	DSM_MSG_INTERVALS = 30,
 	DSM_MSG_LOCK_REQ = 50,
 	DSM_MSG_LOCK_PASS = 51,
@@ -210,6 +212,13 @@ static_assert(sizeof(struct dsm_wire_ack) == 24);
 /* Records of one pack: their acknowledgements must fit into one message. */
 #define DSM_PACK_RECORDS_MAX 320u
 static_assert(DSM_HDR_BYTES + DSM_PACK_RECORDS_MAX * sizeof(struct dsm_wire_ack) <= DSM_MSG_BYTES);
+
+/* DIFF_DIRECT: @count page indexes follow, __le32 each. */
+struct dsm_wire_direct {
+	__le32 count;
+	__le32 reserved;
+};
+static_assert(sizeof(struct dsm_wire_direct) == 8);
 
 /*
  * Vector time and intervals, the tail of every message that carries knowledge:
@@ -415,6 +424,7 @@ static inline void dsm_wire_begin(struct dsm_msgbuf *m, u8 type, u32 region, u32
 	memcpy(m->data, &hdr, sizeof(hdr));
 	m->len = sizeof(hdr);
 	m->page = NULL;
+	m->before = NULL;
 	m->sink = NULL;
 	m->raddr = 0;
 	m->rkey = 0;
