@@ -57,6 +57,13 @@ static void check_reading(const struct reading *r)
 	struct node *n = &w.node[r->node];
 	u32 i, p;
 
+	if (r->x->kind == DSM_XFER_KIND_DIFF) {
+		for (p = 0; p < MAX_PAGES && w.idx_of[p] != r->x->idx; p++)
+			;
+		if (p == MAX_PAGES || (!(n->page[p].flags & DSM_PF_UNACKED) && w.crashed != r->x->dst))
+			fail("I24: write #%u of %c outlives its diff", r->id, 'A' + r->node);
+		return;
+	}
 	for (i = 0; i < r->x->n_segs; i++) {
 		for (p = 0; p < MAX_PAGES && w.idx_of[p] != r->x->idx + i; p++)
 			;

@@ -57,7 +57,7 @@ static u32 node_actions(struct act *acts, u32 n, u32 i)
 		n = add(acts, n, ACT_RUN, i, 0, 16 + i, &node->run_stamp);
 	if (lose_enabled(node))
 		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
-	if (w.set.fetch == DSM_FETCH_READ && !node->registered)
+	if ((w.set.fetch == DSM_FETCH_READ || w.set.diffpath != DSM_DIFFPATH_MSG) && !node->registered)
 		n = add(acts, n, ACT_REGISTER, i, 0, 24 + i, &node->register_stamp);
 	for (k = 0; k < w.set.flushers; k++)
 		if (flusher_enabled(node, &node->flusher[k]))
@@ -75,6 +75,11 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 	for (piece = 0; piece < pieces; piece++)
 		if (r->left & 1u << piece || r->again)
 			n = add(acts, n, ACT_PIECE, i, piece, 32 + r->id, &r->stamp);
+	/* The last of several writes comes back last. */
+	for (piece = 0; piece < i && r->x->op == DSM_XFER_WRITE; piece++)
+		if (w.reading[piece].node == r->node && w.reading[piece].x->dst == r->x->dst &&
+		    w.reading[piece].x->op == DSM_XFER_WRITE)
+			return n;
 	if (!r->left)
 		n = add(acts, n, ACT_XFER_DONE, i, 0, 32 + r->id, &r->done_stamp);
 	return n;

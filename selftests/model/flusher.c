@@ -66,9 +66,40 @@ static void down(struct node *n, struct flusher *f)
 	}
 	step_end(n, &acts);
 	dsm_pack_init(&f->pack, NULL, DSM_NO_NODE);
+	f->direct = (struct dsm_direct){};
 	f->told = 0;
 	f->i = 0;
 	f->state = FS_DIFF;
+}
+
+/* The changed bytes straight into the home's frame. False: they are to be packed. */
+static bool write_direct(struct node *n, struct flusher *f)
+{
+	struct dsm_page *p = f->page[f->i];
+	struct dsm_piece piece[DSM_PAGE_BYTES];
+	int max = dsm_direct_runs(&n->e, &n->space), runs, i;
+	struct dsm_key key;
+
+	f->lent[f->i] = false;
+	if (max < 0 || !dsm_direct_key(&n->e, p, &key))
+		return false;
+	runs = dsm_diff_take(p->frame, p->twin, DSM_PAGE_BYTES, 0, piece, min_t(u32, max, DSM_PAGE_BYTES));
+	if (runs < 0)
+		return false;
+	say("%c.flush page %u has %d runs to be written", 'A' + node_id(n), page_number(p), runs);
+	if (runs && !f->direct.m)
+		dsm_direct_begin(&f->direct, msg_alloc(n), p->space, p->home);
+	for (i = 0; i < runs; i++) {
+		f->lent[f->i] = i == runs - 1 && !f->keep[f->i];
+		if (dsm_direct_put(&f->direct, p, &piece[i], &key, f->lent[f->i]))
+			continue;
+		dsm_direct_add(&f->direct, xfer_alloc());
+		dsm_direct_put(&f->direct, p, &piece[i], &key, f->lent[f->i]);
+	}
+	f->changed[f->i] = runs;
+	if (runs)
+		dsm_direct_name(&f->direct, p->idx);
+	return true;
 }
 
 /* The record of one page, if the pack has room for it. */
@@ -83,6 +114,8 @@ static bool put_record(struct node *n, struct flusher *f)
 		return false;
 	if (f->pack.home != p->home)
 		dsm_pack_init(&f->pack, p->space, p->home);
+	if (write_direct(n, f))
+		return true;
 	memcpy(twin, p->twin, DSM_PAGE_BYTES);
 	for (;;) {
 		room = dsm_pack_room(&f->pack);
@@ -109,7 +142,7 @@ static void make_diff(struct node *n, struct flusher *f)
 		f->i++;
 	if (f->i < f->n && put_record(n, f)) {
 		f->i++;
-		if (f->i < f->n && !dsm_pack_is_due(&f->pack, &n->e))
+		if (f->i < f->n && !dsm_pack_is_due(&f->pack, &n->e) && !(f->direct.m && w.set.lone_records))
 			return;
 	}
 	f->state = FS_TELL;
@@ -119,6 +152,7 @@ static void tell(struct node *n, struct flusher *f)
 {
 	struct dsm_msgbuf *empty = dsm_pack_close(&f->pack);
 	struct dsm_actions acts;
+	struct dsm_pack direct;
 
 	say("%c.flush tells and sends", 'A' + node_id(n));
 	if (empty)
@@ -126,12 +160,18 @@ static void tell(struct node *n, struct flusher *f)
 	step_begin(n, &acts);
 	for (; f->told < f->i; f->told++)
 		if (f->diff[f->told]) {
+			if (f->lent[f->told])
+				dsm_rel_lend(f->page[f->told]);
 			dsm_rel_diffed(&n->e, f->page[f->told], f->changed[f->told], &acts);
 			say("%c.flush page %u diffed, now %s", 'A' + node_id(n), page_number(f->page[f->told]),
 			    page_state_name(f->page[f->told]->state));
 		}
 	if (f->pack.first)
 		dsm_pipe_send(&n->e, &f->pack, &acts);
+	if (f->direct.m) {
+		dsm_direct_close(&f->direct, &direct, f->pack.space, f->pack.home);
+		dsm_pipe_send(&n->e, &direct, &acts);
+	}
 	step_end(n, &acts);
 	f->state = f->i == f->n ? FS_IDLE : FS_DIFF;
 }

@@ -11,6 +11,7 @@
 #define DSM_MODEL_H
 
 #include "engine.h"
+#include "direct.h"
 #include "fetch.h"
 #include "page.h"
 #include "pipe.h"
@@ -131,7 +132,11 @@ extern const u32 litmus_count;
  * @first_touch: home policy
  * @pipe:       packs of diffs under way per home; 0: diff=orig
  * @lone_records: every record makes a pack
+<<<<<<< HEAD
  * @fast:       threads take and give back locks in slots if they can
+=======
+ * @diffpath:   enum dsm_diffpath; written once the home has registered its pages
+>>>>>>> ec3cacc (direct: unit tests, model, mutants M45 and M46)
  * @fetch:      enum dsm_fetch; by READ once the home has registered its pages
  * @untold:     regions are known from before their first use
  */
@@ -150,7 +155,11 @@ struct setting {
 	bool first_touch;
 	u8 pipe;
 	bool lone_records;
+<<<<<<< HEAD
 	bool fast;
+=======
+	u8 diffpath;
+>>>>>>> ec3cacc (direct: unit tests, model, mutants M45 and M46)
 	u8 fetch;
 	bool untold;
 };
@@ -225,6 +234,8 @@ struct flusher {
 	bool diff[MAX_PAGES];
 	bool keep[MAX_PAGES];
 	bool changed[MAX_PAGES];
+	bool lent[MAX_PAGES];
+	struct dsm_direct direct;
 	u32 stamp;
 };
 

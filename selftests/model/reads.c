@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * READs under way: the device takes the home's bytes in pieces, in any order, while programs and engines
- * go on there; then the transfer comes back. A READ of a node that is gone never takes anything more.
+ * READs and WRITEs under way: the device takes the home's bytes, or stores to them, in pieces, in any order, while
+ * programs and engines go on there; then the transfer comes back. One to a node that is gone never moves anything more.
  */
 #include "model.h"
 
@@ -62,7 +62,10 @@ static void step_done(struct node *n, struct dsm_xfer *x, int status)
 
 	x->status = status;
 	step_begin(n, &acts);
-	dsm_fetch_on_read(&n->e, x, &acts);
+	if (x->kind == DSM_XFER_KIND_DIFF)
+		dsm_direct_done(&n->e, x, &acts);
+	else
+		dsm_fetch_on_read(&n->e, x, &acts);
 	step_end(n, &acts);
 	x->next = xfer_free;
 	xfer_free = x;
@@ -81,13 +84,38 @@ void xfer_post(struct node *n, struct dsm_xfer *x)
 	if (w.n_reading == MAX_XFERS)
 		fail("model: more than %d transfers", MAX_XFERS);
 	r = &w.reading[w.n_reading++];
-	*r = (struct reading){ .x = x, .id = w.next_msg++, .node = node_id(n), .again = true,
+	*r = (struct reading){ .x = x, .id = w.next_msg++, .node = node_id(n), .again = x->op == DSM_XFER_READ,
 			       .stamp = ++w.next_stamp, .done_stamp = ++w.next_stamp };
-	if (x->op != DSM_XFER_READ || !w.node[x->dst].registered || x->rkey != 100u + x->dst)
+	if ((x->op == DSM_XFER_WRITE) != (x->kind == DSM_XFER_KIND_DIFF) || !w.node[x->dst].registered || x->rkey != 100u + x->dst)
 		fail("I24: %c reads with key %u at %c", 'A' + node_id(n), x->rkey, 'A' + x->dst);
 	for (i = 0; i < x->n_segs; i++)
 		r->left |= ((1u << PIECES) - 1) << i * PIECES;
-	say("       read #%u %c<-%c page index %u, %u pages", r->id, 'A' + r->node, 'A' + x->dst, x->idx, x->n_segs);
+	say("       %s #%u %c, %c page index %u, %u segments", x->op == DSM_XFER_READ ? "read" : "write", r->id,
+	    'A' + r->node, 'A' + x->dst, x->idx, x->n_segs);
+}
+
+/* One half of a segment of changed bytes. */
+static void written_piece(struct reading *r, u32 piece)
+{
+	struct dsm_xfer *x = r->x;
+	struct node *home = &w.node[x->dst];
+	const struct dsm_seg *seg = &x->seg[piece / PIECES];
+	u32 half = seg->len / PIECES, at = piece % PIECES ? half : 0, len = piece % PIECES ? seg->len - half : half;
+	u64 remote = x->remote - KEY_ADDR(x->dst);
+	const struct dsm_seg *before;
+	u32 p;
+
+	for (before = x->seg; before < seg; before++)
+		remote += before->len;
+	r->left &= ~(1u << piece);
+	for (p = 0; p < MAX_PAGES && w.idx_of[p] != remote / DSM_PAGE_BYTES; p++)
+		;
+	if (p == MAX_PAGES || !home->frame[p] || remote % DSM_PAGE_BYTES != seg->off ||
+	    seg->off + seg->len > DSM_PAGE_BYTES)
+		fail("I24: %u bytes are written to %llu at %c", seg->len, (unsigned long long)remote, 'A' + x->dst);
+	say("piece %u of write #%u: p%u at %c, bytes %u to %u", piece, r->id, p, 'A' + x->dst, seg->off + at,
+	    seg->off + at + len);
+	memcpy(home->frame[p] + seg->off + at, (u8 *)seg->page + seg->off + at, len);
 }
 
 void reading_piece(u32 i, u32 piece)
@@ -98,6 +126,10 @@ void reading_piece(u32 i, u32 piece)
 	u32 seg = piece / PIECES, part = DSM_PAGE_BYTES / PIECES, at = piece % PIECES * part, p;
 	u32 idx = (x->remote - KEY_ADDR(x->dst)) / DSM_PAGE_BYTES + seg;
 
+	if (x->op == DSM_XFER_WRITE) {
+		written_piece(r, piece);
+		return;
+	}
 	if (idx != x->idx + seg)
 		fail("I24: page %u is read from the place of page %u", x->idx + seg, idx);
 	if (!(r->left & 1u << piece))
@@ -116,6 +148,6 @@ void reading_done(u32 i, int status)
 	struct reading r = w.reading[i];
 
 	memmove(&w.reading[i], &w.reading[i + 1], (--w.n_reading - i) * sizeof(w.reading[0]));
-	say("read #%u of %c is back: %d", r.id, 'A' + r.node, status);
+	say("transfer #%u of %c is back: %d", r.id, 'A' + r.node, status);
 	step_done(&w.node[r.node], r.x, status);
 }

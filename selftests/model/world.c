@@ -244,6 +244,7 @@ static void make_space(struct node *n, u32 nodes)
 	n->space.policy.pipe_depth = s->pipe;
 	n->space.policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
 	n->space.policy.fetch = s->fetch;
+	n->space.policy.diffpath = s->diffpath;
 	n->space.all_told = s->untold;
 	for (n->space.id = 1; dsm_manager(&n->space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; n->space.id++)
 		;

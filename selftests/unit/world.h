@@ -11,6 +11,7 @@
 
 #include "barrier.h"
 #include "diff.h"
+#include "direct.h"
 #include "engine.h"
 #include "fetch.h"
 #include "flag.h"
@@ -188,8 +189,22 @@ static inline void world_end(u16 node)
 /* The device's part of the oldest one: bytes, one segment after the other. */
 static inline void world_read(struct dsm_xfer *x)
 {
-	u32 first = (x->remote - (x->dst + 1) * 0x10000000ull) / DSM_PAGE_BYTES, i;
+	u64 at = x->remote - (x->dst + 1) * 0x10000000ull;
+	u32 first = at / DSM_PAGE_BYTES, i;
 
+	if (x->op == DSM_XFER_WRITE) {
+		unit_require(x->kind == DSM_XFER_KIND_DIFF && x->rkey == 100u + x->dst && w.node[x->dst].registered,
+			     "write of kind %u to node %u with key %u", x->kind, x->dst, x->rkey);
+		for (i = 0; i < x->n_segs; at += x->seg[i++].len) {
+			const struct dsm_seg *seg = &x->seg[i];
+
+			unit_require(at % DSM_PAGE_BYTES == seg->off && seg->off + seg->len <= DSM_PAGE_BYTES,
+				     "bytes from %u on are written to %llu", seg->off, (unsigned long long)at);
+			memcpy((u8 *)world_touch(x->dst, at / DSM_PAGE_BYTES, true)->frame + seg->off,
+			       (u8 *)seg->page + seg->off, seg->len);
+		}
+		return;
+	}
 	unit_require(x->op == DSM_XFER_READ && x->rkey == 100u + x->dst && w.node[x->dst].registered,
 		     "transfer %u to node %u with key %u", x->op, x->dst, x->rkey);
 	unit_require(first == x->idx % DSM_CHUNK_PAGES, "page %u reads from page %u", x->idx, first);
@@ -206,7 +221,10 @@ static inline void world_xfer_done(int status)
 
 	w.xfer = x->next;
 	x->status = status;
-	dsm_fetch_on_read(world_engine(node), x, world_begin(node));
+	if (x->kind == DSM_XFER_KIND_DIFF)
+		dsm_direct_done(world_engine(node), x, world_begin(node));
+	else
+		dsm_fetch_on_read(world_engine(node), x, world_begin(node));
 	world_end(node);
 	free(x);
 }
@@ -355,14 +373,55 @@ static inline void world_send_diff(u16 node, u16 home, const u8 *record, u32 byt
 	world_end(node);
 }
 
+/* The same by remote writes; -1: the page is to be packed. */
+static inline int world_direct(u16 node, struct dsm_page *p, bool keep)
+{
+	struct dsm_engine *e = world_engine(node);
+	int max = dsm_direct_runs(e, p->space), runs, i;
+	struct dsm_piece piece[DSM_DIRECT_RUNS_MAX];
+	struct dsm_direct d;
+	struct dsm_key key;
+	struct dsm_pack k;
+
+	if (max < 0 || !dsm_direct_key(e, p, &key))
+		return -1;
+	runs = dsm_diff_take(p->frame, p->twin, DSM_PAGE_BYTES, 0, piece, max);
+	if (runs < 0)
+		return -1;
+	if (runs)
+		dsm_direct_begin(&d, world_msg_new(), p->space, p->home);
+	for (i = 0; i < runs; i++) {
+		bool owned = i == runs - 1 && !keep;
+
+		if (!i || !dsm_direct_put(&d, p, &piece[i], &key, owned)) {
+			dsm_direct_add(&d, unit_alloc(sizeof(struct dsm_xfer)));
+			assert_true(dsm_direct_put(&d, p, &piece[i], &key, owned));
+		}
+	}
+	if (runs && !keep)
+		dsm_rel_lend(p);
+	if (runs) {
+		dsm_direct_name(&d, p->idx);
+		dsm_direct_close(&d, &k, p->space, p->home);
+	}
+	dsm_rel_diffed(e, p, runs, world_begin(node));
+	if (runs)
+		dsm_pipe_send(e, &k, &w.acts);
+	world_end(node);
+	return runs;
+}
+
 /* Second half of writing a page back. */
 static inline bool world_diff(u16 node, struct dsm_page *p, bool keep)
 {
 	u8 record[DSM_DIFF_RECORD_MAX(DSM_PAGE_BYTES)];
+	int bytes = world_direct(node, p, keep);
 	u16 home = p->home;
-	int bytes = dsm_diff_make(p->frame, p->twin, DSM_PAGE_BYTES, p->idx, keep, record, sizeof(record));
 	bool send;
 
+	if (bytes >= 0)
+		return bytes > 0;
+	bytes = dsm_diff_make(p->frame, p->twin, DSM_PAGE_BYTES, p->idx, keep, record, sizeof(record));
 	assert_true(bytes >= 0);
 	send = dsm_rel_diffed(world_engine(node), p, bytes > 0, world_begin(node));
 	world_end(node);
