@@ -111,6 +111,11 @@ PROG(l15_early, EARLY, EARLY, EARLY, BARRIER(0, 3), LOAD(0, 1, 1), LOAD(0, 2, 2)
 PROG(l15_store, STORE(0, 1, 1), STORE(0, 2, 1), STORE(0, 3, 1), STORE(0, 1, 2), BARRIER(0, 3), BARRIER(0, 3));
 PROG(l15_read, LOAD(0, 0, 0), BARRIER(0, 3), LOAD(0, 1, 1), LOAD(0, 2, 2), LOAD(0, 3, 3), BARRIER(0, 3));
 
+/* L15write: a value that was there only while the bytes of the interval before were under way. */
+PROG(l15_twice, LOAD(0, 0, 0), STORE(0, 1, 1), EARLY, STORE(0, 1, 2), STORE(0, 1, 1), BARRIER(0, 2), LOAD(0, 1, 1),
+	BARRIER(0, 2));
+PROG(l15_once, BARRIER(0, 2), LOAD(0, 1, 1), BARRIER(0, 2));
+
 /* L16: a fetch under way when a notice is applied. */
 PROG(l16_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
 PROG(l16_b1, HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
@@ -302,6 +307,7 @@ const struct litmus litmus_list[] = {
 	{ "L14", 3, 4, { A, A, B, C }, 0, { l14_a1, l14_a2, l14_b, l14_c }, NULL },
 	{ "L15", 2, 3, { A, A, B }, LITMUS_QUIET, { l15_a1, l15_a2, l15_b }, NULL },
 	{ "L15flush", 2, 3, { A, A, B }, LITMUS_QUIET, { l15_early, l15_store, l15_read }, NULL },
+	{ "L15write", 2, 2, { A, B }, LITMUS_QUIET, { l15_twice, l15_once }, NULL },
 	{ "L16", 2, 3, { A, B, B }, 0, { l16_a, l16_b1, l16_b2 }, NULL },
 	{ "L17", 2, 2, { A, B }, LITMUS_QUIET, { l17_a, l17_b }, NULL },
 	{ "L23", 3, 3, { A, B, C }, LITMUS_QUIET, { l23_a, l23_b, l23_c }, NULL },
