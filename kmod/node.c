@@ -310,7 +310,7 @@ static int step_message(u16 node, const u8 *msg, u32 len, struct dsm_region *r)
 	err = dsm_engine_check(msg, len, touch, &ctx);
 	if (err)
 		return err;
-	if (msg[0] == DSM_MSG_PAGE && r)
+	if ((msg[0] == DSM_MSG_PAGE || msg[0] == DSM_MSG_DIFF_ACK) && r)
 		dsm_chunk_learn(r, node, msg, len);
 	dsm_step_begin(&acts);
 	err = dsm_engine_recv(dsm_node.engine, node, msg, len, &acts);

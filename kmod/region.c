@@ -548,6 +548,8 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_DIFF_BYTES] = atomic64_read(&s->diff_bytes);
 	out[DSM_STAT_ACQUIRES] = atomic64_read(&s->acquires);
 	out[DSM_STAT_CHUNKS] = atomic64_read(&s->chunks);
+	out[DSM_STAT_DIRECT_PAGES] = atomic64_read(&s->direct_pages);
+	out[DSM_STAT_DIRECT_RUNS] = atomic64_read(&s->direct_runs);
 	out[DSM_STAT_NS_PROTOCOL] = atomic64_read(&s->ns_protocol);
 	out[DSM_STAT_NS_WAIT_LOCK] = atomic64_read(&s->ns_wait_lock);
 	out[DSM_STAT_NS_WAIT_BARRIER] = atomic64_read(&s->ns_wait_barrier);

@@ -186,6 +186,8 @@ enum dsm_stat {
 	DSM_STAT_PREFETCH_ISSUED,	/* pages fetched ahead of their use */
 	DSM_STAT_PREFETCH_HITS,		/* of these: used */
 	DSM_STAT_PREFETCH_WASTED,	/* of these: invalidated before */
+	DSM_STAT_DIRECT_PAGES,		/* diffs written into the home's frame */
+	DSM_STAT_DIRECT_RUNS,		/* changed runs of these */
 	DSM_STAT_COUNT
 };
 

@@ -253,9 +253,9 @@ int dsm_direct_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_
 			  struct dsm_reader *r, struct dsm_actions *acts)
 {
 	u32 region = le32_to_cpu(hdr->region);
+	struct dsm_page *p = NULL;
 	struct dsm_reader scan;
 	struct dsm_msgbuf *m;
-	struct dsm_page *p;
 	__le32 idx;
 
 	dsm_reader_skip(r, sizeof(struct dsm_wire_direct));
@@ -278,6 +278,7 @@ int dsm_direct_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_
 		e->stats.diffs_applied++;
 		dsm_wire_put(m, &ack, sizeof(ack));
 	}
+	dsm_page_ack_key(e, p, m);
 	dsm_act_send(acts, m);
 	return 0;
 }

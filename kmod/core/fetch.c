@@ -325,8 +325,17 @@ bool dsm_fetch_key(const u8 *msg, u32 len, u32 *idx, struct dsm_key *key)
 	struct dsm_reader r = dsm_reader_init(msg, len);
 	struct dsm_wire_page body;
 	struct dsm_wire_hdr hdr;
+	struct dsm_wire_ack ack;
 
 	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	if (!r.bad && hdr.type == DSM_MSG_DIFF_ACK && dsm_reader_left(&r) >= sizeof(ack)) {
+		dsm_reader_skip(&r, dsm_reader_left(&r) - sizeof(ack));
+		dsm_reader_take(&r, &ack, sizeof(ack));
+		*idx = le32_to_cpu(ack.idx);
+		key->addr = le64_to_cpu(ack.prev);
+		key->rkey = le64_to_cpu(ack.ver);
+		return le32_to_cpu(ack.status) == DSM_ACK_KEY && key->rkey;
+	}
 	if (r.bad || hdr.type != DSM_MSG_PAGE)
 		return false;
 	dsm_reader_take(&r, &body, sizeof(body));

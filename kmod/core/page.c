@@ -342,6 +342,29 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 }
 
 /**
+ * dsm_page_ack_key() - tell a writer of the registration of its last page's chunk
+ * @e: engine
+ * @p: page of the last entry
+ * @m: DIFF_ACK with room for one more entry
+ *
+ * Who writes pages that it never had to fetch knows no key from a PAGE reply.
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_ack_key(struct dsm_engine *e, const struct dsm_page *p, struct dsm_msgbuf *m)
+{
+	struct dsm_wire_ack ack = { .idx = cpu_to_le32(p->idx), .status = cpu_to_le32(DSM_ACK_KEY) };
+	struct dsm_key key;
+
+	if (p->space->policy.diffpath == DSM_DIFFPATH_MSG ||
+	    !dsm_env_key_find(p->space, p->idx, e->self, &key))
+		return;
+	ack.prev = cpu_to_le64(key.addr);
+	ack.ver = cpu_to_le64(key.rkey);
+	dsm_wire_put(m, &ack, sizeof(ack));
+}
+
+/**
  * dsm_page_on_diff() - message DIFF: a pack of page records
  * @e:    engine
  * @from: sender
@@ -360,12 +383,12 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 {
 	u32 region = le32_to_cpu(hdr->region);
 	struct dsm_reader scan;
+	struct dsm_page *p = NULL;
 	struct dsm_msgbuf *m;
 
 	dsm_reader_skip(r, sizeof(struct dsm_wire_pack));
 	for (scan = *r; dsm_reader_left(&scan);) {
 		struct dsm_wire_record rec;
-		struct dsm_page *p;
 
 		dsm_reader_take(&scan, &rec, sizeof(rec));
 		dsm_reader_skip(&scan, le32_to_cpu(rec.bytes));
@@ -378,7 +401,6 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		const u8 *at = r->pos;
 		struct dsm_wire_record rec;
 		struct dsm_wire_ack ack;
-		struct dsm_page *p;
 
 		dsm_reader_take(r, &rec, sizeof(rec));
 		dsm_reader_skip(r, le32_to_cpu(rec.bytes));
@@ -390,6 +412,7 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		e->stats.diffs_applied++;
 		dsm_wire_put(m, &ack, sizeof(ack));
 	}
+	dsm_page_ack_key(e, p, m);
 	dsm_act_send(acts, m);
 	return 0;
 }
@@ -416,6 +439,8 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 		u64 ver;
 
 		dsm_reader_take(r, &ack, sizeof(ack));
+		if (le32_to_cpu(ack.status) == DSM_ACK_KEY)
+			continue;
 		p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx));
 		ver = le64_to_cpu(ack.ver);
 		if (!p || p->home != from || !(p->flags & DSM_PF_UNACKED) ||

@@ -67,6 +67,7 @@ static inline void dsm_page_wake(const struct dsm_page *p, struct dsm_actions *a
 	acts->wake_pages |= 1ull << dsm_page_bucket(p);
 }
 
+void dsm_page_ack_key(struct dsm_engine *e, const struct dsm_page *p, struct dsm_msgbuf *m);
 static inline struct dsm_page *dsm_page_find(struct dsm_engine *e, u32 region, u32 idx)
 {
 	struct dsm_space *s = dsm_space_find(e, region);

@@ -200,10 +200,15 @@ struct dsm_wire_run {
 };
 static_assert(sizeof(struct dsm_wire_run) == 4);
 
-/* DIFF_ACK: count entries follow. */
+/*
+ * DIFF_ACK: an entry for each page. One more may tell of the sender's registration of the chunk of
+ * page @idx: its address in @prev, its key in @ver.
+ */
+#define DSM_ACK_PAGE 0u
+#define DSM_ACK_KEY 1u
 struct dsm_wire_ack {
 	__le32 idx;
-	__le32 status;			/* 0, or errno of a refused record */
+	__le32 status;			/* DSM_ACK_* */
 	__le64 prev;
 	__le64 ver;
 };
@@ -211,7 +216,8 @@ static_assert(sizeof(struct dsm_wire_ack) == 24);
 
 /* Records of one pack: their acknowledgements must fit into one message. */
 #define DSM_PACK_RECORDS_MAX 320u
-static_assert(DSM_HDR_BYTES + DSM_PACK_RECORDS_MAX * sizeof(struct dsm_wire_ack) <= DSM_MSG_BYTES);
+static_assert(DSM_HDR_BYTES + (DSM_PACK_RECORDS_MAX + 1) * sizeof(struct dsm_wire_ack) <=
+	      DSM_MSG_BYTES);
 
 /* DIFF_DIRECT: @count page indexes follow, __le32 each. */
 struct dsm_wire_direct {

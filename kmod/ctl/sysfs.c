@@ -177,6 +177,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_PREFETCH_ISSUED] = "prefetch_issued",
 	[DSM_STAT_PREFETCH_HITS] = "prefetch_hits",
 	[DSM_STAT_PREFETCH_WASTED] = "prefetch_wasted",
+	[DSM_STAT_DIRECT_PAGES] = "direct_pages",
+	[DSM_STAT_DIRECT_RUNS] = "direct_runs",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

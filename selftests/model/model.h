@@ -132,11 +132,8 @@ extern const u32 litmus_count;
  * @first_touch: home policy
  * @pipe:       packs of diffs under way per home; 0: diff=orig
  * @lone_records: every record makes a pack
-<<<<<<< HEAD
  * @fast:       threads take and give back locks in slots if they can
-=======
  * @diffpath:   enum dsm_diffpath; written once the home has registered its pages
->>>>>>> ec3cacc (direct: unit tests, model, mutants M45 and M46)
  * @fetch:      enum dsm_fetch; by READ once the home has registered its pages
  * @untold:     regions are known from before their first use
  */
@@ -155,11 +152,8 @@ struct setting {
 	bool first_touch;
 	u8 pipe;
 	bool lone_records;
-<<<<<<< HEAD
 	bool fast;
-=======
 	u8 diffpath;
->>>>>>> ec3cacc (direct: unit tests, model, mutants M45 and M46)
 	u8 fetch;
 	bool untold;
 };

@@ -62,6 +62,8 @@ static const struct {
 	[DSM_STAT_PREFETCH_ISSUED] = { "prefetch_issued", "pages fetched ahead" },
 	[DSM_STAT_PREFETCH_HITS] = { "prefetch_hits", "pages fetched ahead and used" },
 	[DSM_STAT_PREFETCH_WASTED] = { "prefetch_wasted", "pages fetched ahead in vain" },
+	[DSM_STAT_DIRECT_PAGES] = { "direct_pages", "diffs written into the home's frame" },
+	[DSM_STAT_DIRECT_RUNS] = { "direct_runs", "runs of bytes of these" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)
