@@ -159,7 +159,7 @@ int dsm_direct_runs(const struct dsm_engine *e, const struct dsm_space *s)
 {
 	switch (s->policy.diffpath) {
 	case DSM_DIFFPATH_WRITE:
-		return min(READ_ONCE(e->wr_runs_max), DSM_DIRECT_RUNS_MAX);
+		return min(READ_ONCE(e->wr_runs_max) ?: U32_MAX, DSM_DIRECT_RUNS_MAX);
 	case DSM_DIFFPATH_AUTO:
 		return min(READ_ONCE(e->direct_runs), DSM_DIRECT_RUNS_MAX);
 	default:

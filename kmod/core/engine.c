@@ -12,7 +12,6 @@
 #include "interval.h"
 #include "lock.h"
 #include "page.h"
-#include "pipe.h"
 #include "release.h"
 
 #define LOG_CAP 65536u		/* records of 128 bytes: 8 MiB */
@@ -47,7 +46,6 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	e->log_cap = LOG_CAP;
 	e->lock_cap = LOCK_CAP;
 	e->request_cap = DSM_REQUESTS_PER_NODE;
-	e->wr_runs_max = DSM_DIRECT_RUNS_MAX;
 	e->locks = tables;
 	e->barriers = tables + DSM_KEY_BUCKETS;
 	e->flags = tables + 2 * DSM_KEY_BUCKETS;

@@ -416,7 +416,7 @@ struct dsm_core_stats {
  * @rel_conts:   struct dsm_lock: hand on or return the token after a release
  * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only
  *               those that changed wholly; set by the shell at any time, read without the lock
- * @wr_runs_max: diffpath=write: the same
+ * @wr_runs_max: diffpath=write: the same; 0: as many as there can be
  * @pipe:        by home
  * @pipe_ready:  messages in all of @pipe
  * @pipe_alone:  a pack of a diff=orig region is under way
