@@ -351,12 +351,10 @@ static int go_on(struct dsm_async *a)
 static void settle(struct dsm_async *a, int ret)
 {
 	a->result = ret;
-	if (is_lock(a)) {
-		if (ret && ret != -EOWNERDEAD)
-			dsm_quota_uncharge(a->arg.owner.uid);
-		else
-			trace_dsm_lock(a->region->id, a->arg.key, DSM_TRACE_LOCK_TAKEN, DSM_NO_NODE);
-	}
+	if (is_lock(a) && (!ret || ret == -EOWNERDEAD))
+		trace_dsm_lock(a->region->id, a->arg.key, DSM_TRACE_LOCK_TAKEN, DSM_NO_NODE);
+	else
+		dsm_quota_uncharge(a->arg.owner.uid);
 }
 
 static void finish(struct dsm_async *a, int ret)
@@ -429,11 +427,10 @@ int dsm_async_start(struct dsm_region *r, const struct dsm_async_arg *arg, struc
 	spin_lock_init(&a->lock);
 	INIT_WORK(&a->work, run);
 	INIT_DELAYED_WORK(&a->expiry, expired);
-	if (is_lock(a)) {
-		ret = dsm_quota_charge(arg->owner.uid);
-		if (ret)
-			goto out_free;
-	}
+	/* What a thread can wait for is bounded by the user's threads; this is not. */
+	ret = dsm_quota_charge(arg->owner.uid);
+	if (ret)
+		goto out_free;
 	ret = begin(a);
 	if (ret != -EINPROGRESS && ret != -EAGAIN) {
 		settle(a, ret);

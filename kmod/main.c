@@ -94,7 +94,7 @@ MODULE_PARM_DESC(poll_us,
 unsigned int dsm_param_locks_per_user = 1u << 20;
 module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
 MODULE_PARM_DESC(locks_per_user,
-		 "locks one user may hold or wait for at once on this node (default: 1048576)");
+		 "locks one user may hold or wait for, and commands of io_uring pending, at once on this node (default: 1048576)");
 
 static unsigned long default_mib = 256;
 module_param(default_mib, ulong, 0444);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * How many locks the processes of one user hold or wait for at once. Idle
- * keys cost nothing and do not count. Knows no lock.
+ * How many locks the processes of one user hold or wait for at once, with all that they have
+ * pending without a thread. Idle keys cost nothing and do not count. Knows no lock.
  */
 #include <linux/cred.h>
 #include "shell.h"

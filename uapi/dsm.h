@@ -323,9 +323,9 @@ struct dsm_ioc_lock_table {
 /*
  * Through io_uring: IORING_OP_URING_CMD with @fd a file of a region (or /dev/dsm), @cmd_op one of
  * DSM_URING_*, and in the 16 bytes of @cmd a struct dsm_uring_arg; nothing else is looked at. The
- * result is 0 or the negative errno of the ioctl of the same name; also -ECANCELED, and -EOPNOTSUPP:
- * unknown operation, or a ring with IORING_SETUP_IOPOLL or IORING_SETUP_SQPOLL. Members not named
- * below are 0 (else -EINVAL).
+ * result is 0 or the negative errno of the ioctl of the same name; also -ECANCELED, -EDQUOT (what is
+ * pending counts like a lock), and -EOPNOTSUPP: unknown operation, or a ring with
+ * IORING_SETUP_IOPOLL or IORING_SETUP_SQPOLL. Members not named below are 0 (else -EINVAL).
  *
  * No thread waits: the completion comes when the operation has ended, after an acquire has been
  * applied. A lock belongs to the thread that submitted. What is pending when this thread ends or

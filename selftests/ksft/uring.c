@@ -213,6 +213,35 @@ TEST_F(uring, registered_file)
 	EXPECT_EQ(0, unlock(self->r.fd, K));
 }
 
+static int write_limit(const char *text)
+{
+	int fd = open("/sys/module/dsm/parameters/locks_per_user", O_WRONLY);
+	int ret = write(fd, text, strlen(text));
+
+	close(fd);
+	return ret < 0 ? -errno : 0;
+}
+
+TEST_F(uring, pending_commands_count_for_the_user)
+{
+	int i, refused = 0;
+
+	ASSERT_EQ(0, write_limit("5"));
+	for (i = 0; i < 7; i++)
+		submit(&self->ring, self->r.fd, DSM_URING_FLAG_WAIT, K, 0, 0);
+	while (!quiet(&self->ring)) {
+		EXPECT_EQ(-EDQUOT, next(&self->ring, NULL));
+		refused++;
+	}
+	EXPECT_EQ(2, refused);
+	EXPECT_EQ(0, flag(self->r.fd, DSM_IOC_FLAG_SET, K));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(0, next(&self->ring, NULL));
+	for (i = 0; i < 7; i++)
+		EXPECT_EQ(0, call(&self->ring, self->r.fd, DSM_URING_FLAG_WAIT, K, 0));
+	EXPECT_EQ(0, write_limit("1048576"));
+}
+
 /* ---- wrong arguments ---- */
 
 TEST_F(uring, wrong_arguments)
