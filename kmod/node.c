@@ -427,22 +427,12 @@ static void lose_keys(struct dsm_node *n, u16 node)
  */
 static void keep_traffic(struct dsm_node *n, u16 node)
 {
-	struct dsm_shell_stats *s = &n->stats;
 	struct dsm_net_peer_stats peer;
-	int class;
 
 	down_write(&n->net_lock);
 	n->counted &= ~BIT_ULL(node);
-	if (n->net && !dsm_net_peer_stats(n->net, node, &peer)) {
-		for (class = 0; class < DSM_CLASS_COUNT; class++) {
-			atomic64_add(peer.tx_msgs[class], &s->old_tx_msgs);
-			atomic64_add(peer.rx_msgs[class], &s->old_rx_msgs);
-		}
-		atomic64_add(peer.tx_bytes, &s->old_tx_bytes);
-		atomic64_add(peer.rx_bytes, &s->old_rx_bytes);
-		atomic64_add(peer.credit_stalls, &s->old_stalls);
-		atomic64_add(peer.invalid_msgs, &s->invalid_msgs);
-	}
+	if (n->net && !dsm_net_peer_stats(n->net, node, &peer))
+		dsm_shell_add_traffic(&peer, n->old_traffic);
 	up_write(&n->net_lock);
 }
 

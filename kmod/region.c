@@ -458,24 +458,45 @@ void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info
 
 /* ---- counters ---- */
 
+/**
+ * dsm_shell_add_traffic() - add a peer's counters to the node's
+ * @s:   counters of one peer
+ * @out: by enum dsm_stat
+ *
+ * Context: any.
+ */
+void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out)
+{
+	int c;
+
+	for (c = 0; c < DSM_CLASS_COUNT; c++) {
+		out[DSM_STAT_MSGS_SENT] += s->tx_msgs[c];
+		out[DSM_STAT_MSGS_RECEIVED] += s->rx_msgs[c];
+	}
+	out[DSM_STAT_BYTES_SENT] += s->tx_bytes;
+	out[DSM_STAT_BYTES_RECEIVED] += s->rx_bytes;
+	out[DSM_STAT_CREDIT_STALLS] += s->credit_stalls;
+	out[DSM_STAT_INVALID_MSGS] += s->invalid_msgs;
+	out[DSM_STAT_XFER_READS] += s->xfers[DSM_XFER_READ];
+	out[DSM_STAT_XFER_WRITES] += s->xfers[DSM_XFER_WRITE];
+	out[DSM_STAT_XFER_ATOMICS] += s->xfers[DSM_XFER_CAS] + s->xfers[DSM_XFER_ADD];
+	out[DSM_STAT_SIGNALS_SENT] += s->xfers[DSM_XFER_SIGNAL];
+	out[DSM_STAT_SIGNALS_RECEIVED] += s->rx_signals;
+	out[DSM_STAT_XFER_BYTES] += s->xfer_bytes;
+	out[DSM_STAT_DOORBELLS] += s->doorbells;
+	out[DSM_STAT_WORK_REQUESTS] += s->wrs;
+	out[DSM_STAT_SIGNALLED] += s->signalled;
+}
+
 static void add_peers(u64 *out)
 {
 	struct dsm_node *n = &dsm_node;
 	struct dsm_net_peer_stats s;
 	u16 node;
-	int c;
 
 	for (node = 0; node < DSM_MAX_NODES; node++) {
-		if (!(n->counted & BIT_ULL(node)) || dsm_net_peer_stats(n->net, node, &s))
-			continue;
-		for (c = 0; c < DSM_CLASS_COUNT; c++) {
-			out[DSM_STAT_MSGS_SENT] += s.tx_msgs[c];
-			out[DSM_STAT_MSGS_RECEIVED] += s.rx_msgs[c];
-		}
-		out[DSM_STAT_BYTES_SENT] += s.tx_bytes;
-		out[DSM_STAT_BYTES_RECEIVED] += s.rx_bytes;
-		out[DSM_STAT_CREDIT_STALLS] += s.credit_stalls;
-		out[DSM_STAT_INVALID_MSGS] += s.invalid_msgs;
+		if (n->counted & BIT_ULL(node) && !dsm_net_peer_stats(n->net, node, &s))
+			dsm_shell_add_traffic(&s, out);
 	}
 }
 
@@ -521,7 +542,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	struct dsm_core_stats core;
 	struct dsm_mm_stats mm;
 	struct dsm_region *r;
-	u32 id = 0;
+	u32 id = 0, i;
 
 	memset(out, 0, DSM_STAT_COUNT * sizeof(*out));
 	spin_lock(&n->lock);
@@ -560,11 +581,8 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	down_read(&n->net_lock);
 	out[DSM_STAT_INVALID_MSGS] = atomic64_read(&s->invalid_msgs);
 	out[DSM_STAT_REQUESTS_REFUSED] += atomic64_read(&s->requests_refused);
-	out[DSM_STAT_MSGS_SENT] = atomic64_read(&s->old_tx_msgs);
-	out[DSM_STAT_MSGS_RECEIVED] = atomic64_read(&s->old_rx_msgs);
-	out[DSM_STAT_BYTES_SENT] = atomic64_read(&s->old_tx_bytes);
-	out[DSM_STAT_BYTES_RECEIVED] = atomic64_read(&s->old_rx_bytes);
-	out[DSM_STAT_CREDIT_STALLS] = atomic64_read(&s->old_stalls);
+	for (i = 0; i < DSM_STAT_COUNT; i++)
+		out[i] += n->old_traffic[i];
 	if (n->net)
 		add_peers(out);
 	up_read(&n->net_lock);

@@ -31,8 +31,6 @@ struct dsm_shell_stats {
 		ns_wait_page;
 	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused, chunks,
 		direct_pages, direct_runs;
-	/* Traffic of peers that are gone. */
-	atomic64_t old_tx_msgs, old_rx_msgs, old_tx_bytes, old_rx_bytes, old_stalls;
 	/* Fault counts of regions that are gone. */
 	atomic64_t old_faults_read, old_faults_write, old_sigbus;
 };
@@ -58,7 +56,8 @@ struct dsm_peer_record {
  *             counters) reads it under @net_lock
  * @net_lock:  writers set or clear @net, or change @counted; readers keep @net alive
  * @counted:   bitmap of peers whose traffic is read off the transport; that of all others
- *             is in @stats; guarded by @net_lock
+ *             is in @old_traffic; guarded by @net_lock
+ * @old_traffic: what peers counted that are gone, by enum dsm_stat; guarded by @net_lock
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
@@ -89,6 +88,7 @@ struct dsm_node {
 	struct dsm_net *net;
 	struct rw_semaphore net_lock;
 	u64 counted;
+	u64 old_traffic[DSM_STAT_COUNT];
 	atomic_t state;
 	u32 last_region;
 	u32 twin_limit;
@@ -209,6 +209,7 @@ struct page *dsm_shell_frame_of(void *region, u32 idx);
 void dsm_regions_settle(void);
 
 /* ---- region.c ---- */
+void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);
 extern const struct dsm_mm_ops dsm_shell_mm_ops;
 int dsm_region_add(const struct dsm_wire_region *desc);
 void dsm_region_remove(struct dsm_region *r);

@@ -188,6 +188,15 @@ enum dsm_stat {
 	DSM_STAT_PREFETCH_WASTED,	/* of these: invalidated before */
 	DSM_STAT_DIRECT_PAGES,		/* diffs written into the home's frame */
 	DSM_STAT_DIRECT_RUNS,		/* changed runs of these */
+	DSM_STAT_XFER_READS,		/* one-sided transfers posted */
+	DSM_STAT_XFER_WRITES,
+	DSM_STAT_XFER_ATOMICS,
+	DSM_STAT_SIGNALS_SENT,		/* WRITEs that tell the receiver */
+	DSM_STAT_SIGNALS_RECEIVED,
+	DSM_STAT_XFER_BYTES,		/* moved by transfers posted here */
+	DSM_STAT_DOORBELLS,		/* posts, of messages and transfers */
+	DSM_STAT_WORK_REQUESTS,		/* in them */
+	DSM_STAT_SIGNALLED,		/* of these, with a completion */
 	DSM_STAT_COUNT
 };
 

@@ -179,6 +179,15 @@ static const char * const stat_names[] = {
 	[DSM_STAT_PREFETCH_WASTED] = "prefetch_wasted",
 	[DSM_STAT_DIRECT_PAGES] = "direct_pages",
 	[DSM_STAT_DIRECT_RUNS] = "direct_runs",
+	[DSM_STAT_XFER_READS] = "xfer_reads",
+	[DSM_STAT_XFER_WRITES] = "xfer_writes",
+	[DSM_STAT_XFER_ATOMICS] = "xfer_atomics",
+	[DSM_STAT_SIGNALS_SENT] = "signals_sent",
+	[DSM_STAT_SIGNALS_RECEIVED] = "signals_received",
+	[DSM_STAT_XFER_BYTES] = "xfer_bytes",
+	[DSM_STAT_DOORBELLS] = "doorbells",
+	[DSM_STAT_WORK_REQUESTS] = "work_requests",
+	[DSM_STAT_SIGNALLED] = "signalled",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -64,6 +64,15 @@ static const struct {
 	[DSM_STAT_PREFETCH_WASTED] = { "prefetch_wasted", "pages fetched ahead in vain" },
 	[DSM_STAT_DIRECT_PAGES] = { "direct_pages", "diffs written into the home's frame" },
 	[DSM_STAT_DIRECT_RUNS] = { "direct_runs", "runs of bytes of these" },
+	[DSM_STAT_XFER_READS] = { "xfer_reads", "READs posted" },
+	[DSM_STAT_XFER_WRITES] = { "xfer_writes", "WRITEs posted" },
+	[DSM_STAT_XFER_ATOMICS] = { "xfer_atomics", "atomics posted" },
+	[DSM_STAT_SIGNALS_SENT] = { "signals_sent", "signals sent" },
+	[DSM_STAT_SIGNALS_RECEIVED] = { "signals_received", "signals received" },
+	[DSM_STAT_XFER_BYTES] = { "xfer_bytes", "bytes moved by transfers" },
+	[DSM_STAT_DOORBELLS] = { "doorbells", "doorbells rung" },
+	[DSM_STAT_WORK_REQUESTS] = { "work_requests", "work requests posted" },
+	[DSM_STAT_SIGNALLED] = { "signalled", "work requests signalled" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)
