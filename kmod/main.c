@@ -86,10 +86,10 @@ __MODULE_PARM_TYPE(poll, "charp");
 MODULE_PARM_DESC(poll,
 		 "who handles completions: direct (a spinning thread if there is one), workqueue, softirq (sends only); read when joining (default: direct)");
 
-unsigned int dsm_param_poll_us = 50;
+unsigned int dsm_param_poll_us = 1000;
 module_param_named(poll_us, dsm_param_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
-		 "us that a thread spins for another machine's answer before it sleeps, 0: none (default: 50)");
+		 "us that a thread spins for another machine's answer before it sleeps, 0: none (default: 1000)");
 
 unsigned int dsm_param_locks_per_user = 1u << 20;
 module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);

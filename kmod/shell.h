@@ -161,8 +161,9 @@ enum dsm_spin_kind {
 	DSM_SPIN_PAGE, DSM_SPIN_RELEASE, DSM_SPIN_ANSWER, DSM_SPIN_LOCK, DSM_SPIN_BARRIER,
 	DSM_SPIN_FLAG, DSM_SPIN_KINDS,
 };
-void dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg);
-void dsm_spin_wait(enum dsm_spin_kind kind, struct dsm_wait *wait);
+bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg);
+int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable);
+void dsm_spin_learn(enum dsm_spin_kind kind, bool spun, u64 took_ns);
 
 /* ---- xfer.c ---- */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);

@@ -16,64 +16,67 @@
 #define CROWDED_NS NSEC_PER_MSEC
 #define CROWDED_JIFFIES (HZ / 50)
 
-/*
- * A spin that finds its answer gains the wake-up, one that does not loses all its time, which is
- * many times that: one miss outweighs this many hits. While misses prevail, only now and then a
- * wait spins, to see whether things have changed.
- */
-#define MISS_WEIGHT 16
-#define SCORE_MAX (8 * MISS_WEIGHT)
-#define SCORE_POOR (2 * MISS_WEIGHT)
-#define PROBE_INTERVAL 16
-
-/* Answers rarely take longer than this many times the usual. */
+/* Answers rarely take longer than this many times the usual: then the spin ends. */
 #define PATIENCE 2
 #define SLACK_NS (50 * NSEC_PER_USEC)
 
+/* Of so many waits of a kind one goes the way that is slower at present, in case that changed. */
+#define PROBE_INTERVAL 16
+
+/* What other threads do makes some waits long: one counts at most so many times the mean. */
+#define OUTLIER 4
+
 /*
- * What is known of waits of one kind. Updated without a lock: a lost update does not matter.
- * usual_ns: running mean of spins that found their answer, 0: none yet.
+ * What was measured of waits of one kind: running means of the whole wait, of those that slept
+ * at once and of those that spun first (whether or not that was enough). 0: none yet. Updated
+ * without a lock: a lost update does not matter.
  */
 static struct {
-	int score;
-	u32 skipped;
-	u64 usual_ns;
+	u64 mean_ns[2];
+	u32 waits;
 } kinds[DSM_SPIN_KINDS];
 
 static atomic_t spinning = ATOMIC_INIT(0);
 static unsigned long crowded_until;
 
+/* Should this wait spin? The faster way, and the other one now and then. */
 static bool is_promising(enum dsm_spin_kind kind)
 {
+	u64 slept_ns = READ_ONCE(kinds[kind].mean_ns[false]);
+	u64 spun_ns = READ_ONCE(kinds[kind].mean_ns[true]);
+	u32 n = READ_ONCE(kinds[kind].waits) + 1;
+
+	WRITE_ONCE(kinds[kind].waits, n);
 	if (time_before(jiffies, READ_ONCE(crowded_until)))
 		return false;
-	if (READ_ONCE(kinds[kind].score) < SCORE_POOR)
-		return true;
-	WRITE_ONCE(kinds[kind].skipped, READ_ONCE(kinds[kind].skipped) + 1);
-	return READ_ONCE(kinds[kind].skipped) % PROBE_INTERVAL == 0;
-}
-
-static void learn(enum dsm_spin_kind kind, bool hit, u64 took_ns)
-{
-	u64 usual_ns = READ_ONCE(kinds[kind].usual_ns);
-	int score = READ_ONCE(kinds[kind].score);
-
-	score = hit ? max(score - 1, 0) : min(score + MISS_WEIGHT, SCORE_MAX);
-	WRITE_ONCE(kinds[kind].score, score);
-	/* A limit that has become too short grows again by its misses. */
-	if (!hit)
-		took_ns = usual_ns + usual_ns / 2;
-	if (usual_ns || hit)
-		usual_ns = usual_ns ? usual_ns - usual_ns / 8 + took_ns / 8 : took_ns;
-	WRITE_ONCE(kinds[kind].usual_ns, usual_ns);
+	if (!slept_ns || !spun_ns)
+		return n % 2;
+	return (spun_ns < slept_ns) != (n % PROBE_INTERVAL == 0);
 }
 
 static u64 limit_of(enum dsm_spin_kind kind)
 {
-	u64 usual_ns = READ_ONCE(kinds[kind].usual_ns);
+	u64 usual_ns = READ_ONCE(kinds[kind].mean_ns[true]);
 	u64 limit_ns = (u64)READ_ONCE(dsm_param_poll_us) * NSEC_PER_USEC;
 
 	return usual_ns ? min(limit_ns, PATIENCE * usual_ns + SLACK_NS) : limit_ns;
+}
+
+/**
+ * dsm_spin_learn() - a wait got its answer
+ * @kind:    what was waited for
+ * @spun:    what dsm_spin() returned
+ * @took_ns: from before dsm_spin() to the end
+ *
+ * Context: any.
+ */
+void dsm_spin_learn(enum dsm_spin_kind kind, bool spun, u64 took_ns)
+{
+	u64 mean_ns = READ_ONCE(kinds[kind].mean_ns[spun]);
+
+	if (mean_ns)
+		took_ns = mean_ns - mean_ns / 16 + min(took_ns, OUTLIER * mean_ns) / 16;
+	WRITE_ONCE(kinds[kind].mean_ns[spun], max(took_ns, 1ull));
 }
 
 /* Let others run. False: they took so long that sleeping is cheaper for all. */
@@ -88,46 +91,44 @@ static bool give_way(void)
 	return false;
 }
 
-static void spin(struct dsm_net *net, enum dsm_spin_kind kind, u16 node,
-		 bool (*is_over)(void *arg), void *arg)
+static void spin(struct dsm_net *net, u16 node, u64 limit_ns, bool (*is_over)(void *arg), void *arg)
 {
-	u64 start = dsm_now_ns(), end = start + limit_of(kind), now = start;
-	bool hit;
+	u64 end = dsm_now_ns() + limit_ns;
 
-	for (;;) {
-		hit = is_over(arg);
-		if (hit || signal_pending(current) || now >= end)
-			break;
+	while (!is_over(arg) && !signal_pending(current) && dsm_now_ns() < end)
 		if (!dsm_net_poll(net, node) && !give_way())
-			end = 0;
-		now = dsm_now_ns();
-	}
-	if (hit || !signal_pending(current))
-		learn(kind, hit, now - start);
+			return;
 }
 
 /**
  * dsm_spin() - spin until a condition holds, for poll_us at most
- * @kind:    what is waited for; how such waits went decides whether spinning is worth it
+ * @kind:    what is waited for; how such waits went decides whether this one spins
  * @node:    whose answer it is, DSM_NO_NODE: anybody's
  * @is_over: condition; takes no sleeping lock
  * @arg:     its argument
  *
+ * The caller sleeps afterwards until the condition holds, as if this had not been called, and
+ * then tells dsm_spin_learn() how long it took.
+ *
  * Context: process, no lock held; sleeps as handlers of messages do. Returns early when a
  *          signal is pending.
+ * Return: true if it did spin.
  */
-void dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg)
+bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg)
 {
 	struct dsm_net *net = dsm_node.net;
+	bool spun = false;
 
 	if (!READ_ONCE(dsm_param_poll_us) || !net || is_over(arg) || !is_promising(kind))
-		return;
+		return false;
 	if (atomic_inc_return(&spinning) <= (int)num_online_cpus()) {
 		dsm_net_spin_begin(net);
-		spin(net, kind, node, is_over, arg);
+		spin(net, node, limit_of(kind), is_over, arg);
 		dsm_net_spin_end(net);
+		spun = true;
 	}
 	atomic_dec(&spinning);
+	return spun;
 }
 
 static bool is_completed(void *arg)
@@ -136,13 +137,30 @@ static bool is_completed(void *arg)
 }
 
 /**
- * dsm_spin_wait() - spin until a waiter of the engine is told its result, for poll_us at most
- * @kind: what is waited for
- * @wait: waiter; the caller waits for it afterwards in any case
+ * dsm_spin_sleep() - wait until a waiter of the engine is told its result
+ * @kind:     what is waited for
+ * @wait:     waiter
+ * @killable: only fatal signals end it, else all do
+ *
+ * Spins first if that has proved to be worth it.
  *
  * Context: as dsm_spin().
+ * Return: 0, -ERESTARTSYS a signal came first.
  */
-void dsm_spin_wait(enum dsm_spin_kind kind, struct dsm_wait *wait)
+int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable)
 {
-	dsm_spin(kind, DSM_NO_NODE, is_completed, &wait->done);
+	u64 start = dsm_now_ns();
+	bool spun;
+	int ret;
+
+	if (completion_done(&wait->done))
+		return 0;
+	spun = dsm_spin(kind, DSM_NO_NODE, is_completed, &wait->done);
+	if (killable)
+		ret = wait_for_completion_killable(&wait->done);
+	else
+		ret = wait_for_completion_interruptible(&wait->done);
+	if (!ret)
+		dsm_spin_learn(kind, spun, dsm_now_ns() - start);
+	return ret;
 }

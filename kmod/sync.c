@@ -81,18 +81,22 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 	struct dsm_region *r = ctx;
 	struct dsm_page *p = xa_load(&r->table, idx);
 	wait_queue_head_t *wq;
-	u64 start = dsm_now_ns();
+	u64 start = dsm_now_ns(), took_ns;
+	bool spun;
 	int ret;
 
-	if (!p)
+	if (!p || page_settled(p))
 		return 0;
-	dsm_spin(DSM_SPIN_PAGE, READ_ONCE(p->home), page_settled_arg, p);
+	spun = dsm_spin(DSM_SPIN_PAGE, READ_ONCE(p->home), page_settled_arg, p);
 	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
 	if (killable)
 		ret = wait_event_killable(*wq, page_settled(p));
 	else
 		ret = wait_event_interruptible(*wq, page_settled(p));
-	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_page);
+	took_ns = dsm_now_ns() - start;
+	atomic64_add(took_ns, &dsm_node.stats.ns_wait_page);
+	if (!ret)
+		dsm_spin_learn(DSM_SPIN_PAGE, spun, took_ns);
 	return ret;
 }
 
@@ -142,7 +146,7 @@ static int release_wait(void)
 	u64 start = dsm_now_ns(), target;
 	struct dsm_actions acts;
 	struct dsm_wait wait;
-	int status = 0;
+	int status = 0, ret;
 	bool done;
 	u32 dirty;
 
@@ -156,8 +160,10 @@ static int release_wait(void)
 		return status;
 	trace_dsm_release(target, 0);
 	if (dirty < SPIN_PAGES)
-		dsm_spin_wait(DSM_SPIN_RELEASE, &wait);
-	if (wait_for_completion_killable(&wait.done)) {
+		ret = dsm_spin_sleep(DSM_SPIN_RELEASE, &wait, true);
+	else
+		ret = wait_for_completion_killable(&wait.done);
+	if (ret) {
 		spin_lock(&n->lock);
 		done = dsm_waiter_cancel(n->engine, &wait.w);
 		spin_unlock(&n->lock);
@@ -195,8 +201,7 @@ static int wait_answer(struct dsm_wait *wait)
 {
 	bool forgotten;
 
-	dsm_spin_wait(DSM_SPIN_ANSWER, wait);
-	if (!wait_for_completion_killable(&wait->done))
+	if (!dsm_spin_sleep(DSM_SPIN_ANSWER, wait, true))
 		return wait->w.status;
 	spin_lock(&dsm_node.lock);
 	forgotten = dsm_waiter_cancel(dsm_node.engine, &wait->w);
@@ -283,7 +288,6 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 	long left;
 	u64 now;
 
-	dsm_spin_wait(DSM_SPIN_LOCK, wait);
 	if (flags & DSM_LOCK_TIMED) {
 		now = dsm_now_ns();
 		left = 0;
@@ -294,7 +298,7 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 			return wait->w.status;
 		left = left ? interrupted() : -ETIMEDOUT;
 	} else {
-		if (!wait_for_completion_interruptible(&wait->done))
+		if (!dsm_spin_sleep(DSM_SPIN_LOCK, wait, false))
 			return wait->w.status;
 		left = interrupted();
 	}
@@ -537,8 +541,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	} else if (a->parties != parties) {
 		return -EINVAL;
 	}
-	dsm_spin_wait(DSM_SPIN_BARRIER, &a->wait);
-	if (wait_for_completion_interruptible(&a->wait.done)) {
+	if (dsm_spin_sleep(DSM_SPIN_BARRIER, &a->wait, false)) {
 		if (!fatal_signal_pending(current))
 			return -ERESTARTNOINTR;
 		if (arrival_abort(a)) {
@@ -621,8 +624,7 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
 		return ret;
 	if (op != DSM_FLAG_WAIT)
 		return wait_answer(&wait);
-	dsm_spin_wait(DSM_SPIN_FLAG, &wait);
-	if (!wait_for_completion_interruptible(&wait.done))
+	if (!dsm_spin_sleep(DSM_SPIN_FLAG, &wait, false))
 		return wait.w.status;
 	dsm_step_begin(&acts);
 	forgotten = dsm_flag_cancel(n->engine, r->space, key, &wait.w, &acts);

@@ -145,7 +145,9 @@ static bool all_back(void *unused)
 static int go(struct dsm_xfer *list)
 {
 	struct dsm_xfer *x;
+	u64 start = dsm_now_ns();
 	u16 node = list->dst;
+	bool spun = false;
 	int n = 0, err;
 
 	for (x = list; x; x = x->next)
@@ -161,8 +163,10 @@ static int go(struct dsm_xfer *list)
 		return err;
 	}
 	if (n < 16)
-		dsm_spin(DSM_SPIN_PAGE, node, all_back, NULL);
+		spun = dsm_spin(DSM_SPIN_PAGE, node, all_back, NULL);
 	wait_event(back, all_back(NULL));
+	if (n == 1)
+		dsm_spin_learn(DSM_SPIN_PAGE, spun, dsm_now_ns() - start);
 	return atomic_read(&failed) ? -EHOSTDOWN : 0;
 }
 
