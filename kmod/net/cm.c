@@ -38,13 +38,17 @@ static u8 reads_in(const struct dsm_net *net)
 	return min(READS, net->dev->attrs.max_qp_rd_atom);
 }
 
-static void param_fill(struct dsm_net *net, struct rdma_conn_param *param, const void *data, u8 len)
+/* READs and atomics, and with them the right to do them, are for B alone. */
+static void param_fill(const struct dsm_qp *qp, struct rdma_conn_param *param, const void *data,
+		       u8 len)
 {
+	const struct dsm_net *net = qp->peer->net;
+
 	*param = (struct rdma_conn_param){
 		.private_data = data,
 		.private_data_len = len,
-		.responder_resources = reads_in(net),
-		.initiator_depth = reads_out(net),
+		.responder_resources = qp->vc == DSM_VC_B ? reads_in(net) : 0,
+		.initiator_depth = qp->vc == DSM_VC_B ? reads_out(net) : 0,
 		/* 7 would mean "for ever" to some devices, soft-RoCE among them. */
 		.retry_count = net->retries,
 		/* Credits see to it that a slot is always posted. */
@@ -81,7 +85,7 @@ static int accept(struct dsm_qp *qp)
 	if (err)
 		return err;
 	dsm_answer_fill(&answer, peer);
-	param_fill(peer->net, &param, &answer, sizeof(answer));
+	param_fill(qp, &param, &answer, sizeof(answer));
 	param.initiator_depth = min(param.initiator_depth, qp->reads_out);
 	param.responder_resources = min(param.responder_resources, qp->reads_in);
 	return rdma_accept(qp->id, &param);
@@ -98,7 +102,7 @@ static int connect(struct dsm_qp *qp)
 	if (err)
 		return err;
 	dsm_hello_fill(&hello, peer, qp->vc);
-	param_fill(peer->net, &param, &hello, sizeof(hello));
+	param_fill(qp, &param, &hello, sizeof(hello));
 	return rdma_connect_locked(qp->id, &param);
 }
 

@@ -77,8 +77,10 @@ static bool leave_to_spinner(struct dsm_cq *q)
 	if (!q->spun || READ_ONCE(peer->state) != DSM_PEER_UP)
 		return false;
 	WRITE_ONCE(q->fired, true);
+	/* Who sees the node's mark must see the queue's: pairs with serve_peer(). */
+	smp_mb__before_atomic();
 	set_bit(peer->node, net->fired);
-	/* Pairs with the barrier in dsm_net_spin_end(). */
+	/* Pairs with the atomic in dsm_net_spin_end(). */
 	smp_mb__after_atomic();
 	return atomic_read(&net->spinners) > 0;
 }
@@ -188,6 +190,7 @@ static bool serve_now(struct dsm_cq *q, bool look, bool *found)
 		/* Completions that it will not tell of are left to the next look. */
 		if (fired && arm(q)) {
 			WRITE_ONCE(q->fired, true);
+			smp_mb__before_atomic();	/* as in leave_to_spinner() */
 			set_bit(q->peer->node, q->peer->net->fired);
 		}
 	}
@@ -201,7 +204,7 @@ static bool serve_peer(struct dsm_net *net, u16 node, bool look)
 	bool found = false, all = true;
 
 	clear_bit(node, net->fired);
-	/* The queues' marks are read after the node's. */
+	/* The queues' marks are read after the node's: pairs with leave_to_spinner(). */
 	smp_mb__after_atomic();
 	if (!peer)
 		return false;
@@ -272,7 +275,7 @@ void dsm_net_spin_end(struct dsm_net *net)
 
 	if (net->poll != DSM_NET_POLL_DIRECT || !atomic_dec_and_test(&net->spinners))
 		return;
-	/* The atomic orders this after it; pairs with the barrier in leave_to_spinner(). */
+	/* The atomic orders this after it; pairs with the second barrier in leave_to_spinner(). */
 	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
 		peer = dsm_peer_find(net, node);
 		if (!peer)

@@ -550,6 +550,8 @@ class Cluster:
                 faults.append(f"rmmod dsm failed on {node.name}: {r.err.strip()}")
                 continue
             faults += self.leaks(node)
+            if self.not_ready(node):
+                faults.append(f"{node.name}: {self.not_ready(node)} times a receiver was not ready")
         return faults
 
     @staticmethod
@@ -566,6 +568,15 @@ class Cluster:
             if held:
                 faults.append(f"{node.name}: RDMA objects left after rmmod:\n" + "\n".join(held))
         return faults
+
+    def not_ready(self, node):
+        """How often a receiver had no slot posted, on either side of a node's connections.
+
+        Credits see to it that this never happens. 0 without the device.
+        """
+        counters = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
+        out = node.sh(f"cat {counters}/rcvd_rnr_err {counters}/send_rnr_err 2>/dev/null || :").out
+        return sum(int(word) for word in out.split())
 
     def _kmemleak(self):
         faults = []
