@@ -123,18 +123,16 @@ void dsm_step_begin(struct dsm_actions *acts) __acquires(&dsm_node.lock)
 	}
 }
 
-static void send_all(struct dsm_node *n, struct dsm_msgbuf *m)
+static void send_all(struct dsm_node *n, struct dsm_msgbuf *list)
 {
-	while (m) {
-		struct dsm_msgbuf *next = m->next;
+	struct dsm_msgbuf *m;
 
+	for (m = list; m; m = m->next)
 		trace_dsm_msg_tx(m->dst, m->class, m->data[0], m->len,
 				 le32_to_cpu(((struct dsm_wire_hdr *)m->data)->xid));
-		/* A peer lost meanwhile takes the message with it; the engine hears of the loss. */
-		if (dsm_net_send(n->net, m))
-			atomic64_inc(&n->stats.msgs_lost);
-		m = next;
-	}
+	/* A peer lost meanwhile takes its messages with it; the engine hears of the loss. */
+	if (list)
+		atomic64_add(dsm_net_send_list(n->net, list), &n->stats.msgs_lost);
 }
 
 static bool carry_out(struct dsm_actions *acts)

@@ -486,6 +486,9 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out)
 	out[DSM_STAT_DOORBELLS] += s->doorbells;
 	out[DSM_STAT_WORK_REQUESTS] += s->wrs;
 	out[DSM_STAT_SIGNALLED] += s->signalled;
+	out[DSM_STAT_SENDS_INLINE] += s->sends_inline;
+	out[DSM_STAT_SENDS_BATCHED] += s->sends_batched;
+	out[DSM_STAT_SENDS_SIGNALLED] += s->sends_signalled;
 }
 
 static void add_peers(u64 *out)

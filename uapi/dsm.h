@@ -197,6 +197,9 @@ enum dsm_stat {
 	DSM_STAT_DOORBELLS,		/* posts, of messages and transfers */
 	DSM_STAT_WORK_REQUESTS,		/* in them */
 	DSM_STAT_SIGNALLED,		/* of these, with a completion */
+	DSM_STAT_SENDS_INLINE,		/* messages that their work request held */
+	DSM_STAT_SENDS_BATCHED,		/* messages posted together with others */
+	DSM_STAT_SENDS_SIGNALLED,	/* of SIGNALLED: of messages */
 	DSM_STAT_COUNT
 };
 

@@ -3,14 +3,15 @@
 /*
  * sysfs.c: the attributes below /sys/class/dsm/, one value per file, as Documentation/ABI says.
  *
- * Everything is read-only and asked of the shell when it is read; nothing is kept here but the
- * directories of the peers.
+ * Everything is asked of the shell when it is read, and only tunables can be written; nothing is
+ * kept here but the directories of the peers.
  */
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/kobject.h>
 #include <linux/mutex.h>
 #include <linux/sysfs.h>
+#include "../net/transport.h"
 #include "ctl.h"
 
 /* ---- the node ---- */
@@ -188,6 +189,9 @@ static const char * const stat_names[] = {
 	[DSM_STAT_DOORBELLS] = "doorbells",
 	[DSM_STAT_WORK_REQUESTS] = "work_requests",
 	[DSM_STAT_SIGNALLED] = "signalled",
+	[DSM_STAT_SENDS_INLINE] = "sends_inline",
+	[DSM_STAT_SENDS_BATCHED] = "sends_batched",
+	[DSM_STAT_SENDS_SIGNALLED] = "sends_signalled",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);
@@ -224,6 +228,47 @@ static void stat_attrs_init(void)
 static const struct attribute_group stats_group = {
 	.name = "stats",
 	.attrs = stat_attrs,
+};
+
+/* ---- tunables: by which mechanism messages go ---- */
+
+static ssize_t tunable_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	const struct dev_ext_attribute *ea = container_of(attr, struct dev_ext_attribute, attr);
+
+	return sysfs_emit(buf, "%u\n", dsm_net_tunable((unsigned long)ea->var));
+}
+
+static ssize_t tunable_store(struct device *dev, struct device_attribute *attr, const char *buf,
+			     size_t count)
+{
+	const struct dev_ext_attribute *ea = container_of(attr, struct dev_ext_attribute, attr);
+	u32 value;
+	int ret = kstrtou32(buf, 10, &value);
+
+	if (!ret)
+		ret = dsm_net_set_tunable((unsigned long)ea->var, value);
+	return ret ? ret : count;
+}
+
+#define TUNABLE(_name, _which)							\
+static struct dev_ext_attribute tunable_##_name = {				\
+	.attr = __ATTR(_name, 0644, tunable_show, tunable_store),		\
+	.var = (void *)(_which),						\
+}
+
+TUNABLE(inline_max, DSM_NET_INLINE_MAX);
+TUNABLE(batch_max, DSM_NET_BATCH_MAX);
+
+static struct attribute *tunable_attrs[] = {
+	&tunable_inline_max.attr.attr,
+	&tunable_batch_max.attr.attr,
+	NULL
+};
+
+static const struct attribute_group tunables_group = {
+	.name = "tunables",
+	.attrs = tunable_attrs,
 };
 
 /* ---- regions: on /dev/dsm-NAME itself, and in region/ of /dev/dsm for the default one ---- */
@@ -288,6 +333,7 @@ static const struct attribute_group default_region_group = {
 const struct attribute_group *dsm_sysfs_control_groups[] = {
 	&node_group,
 	&stats_group,
+	&tunables_group,
 	&default_region_group,
 	NULL
 };

@@ -15,38 +15,44 @@
  * by a message that returns a credit the other way: both sides cannot run dry
  * with credits owed to each other, since whoever sent last gave the other one.
  */
-#include "net.h"
+#include "credit.h"
 
-/* The connection whose headers return credits of a class. */
-static enum dsm_vc carrier(enum dsm_class class)
+/**
+ * dsm_credit_carrier() - the connection whose headers return credits of a class
+ * @class: REQ, FWD or RSP, or DSM_CREDIT_SIGNAL
+ *
+ * Context: any.
+ * Return: Q or P.
+ */
+enum dsm_vc dsm_credit_carrier(enum dsm_class class)
 {
 	return class == DSM_CLASS_RSP ? DSM_VC_Q : DSM_VC_P;
 }
 
-static u16 owed(const struct dsm_peer *peer, enum dsm_class class)
+static u16 owed(const struct dsm_credits *c, enum dsm_class class)
 {
-	return peer->credit[class].granted - peer->credit[class].advertised;
+	return c->of[class].granted - c->of[class].advertised;
 }
 
 /* Credits for messages that the next header on @vc would return. */
-static u16 owed_on(const struct dsm_peer *peer, enum dsm_vc vc)
+static u16 owed_on(const struct dsm_credits *c, enum dsm_vc vc)
 {
 	if (vc == DSM_VC_Q)
-		return owed(peer, DSM_CLASS_RSP);
+		return owed(c, DSM_CLASS_RSP);
 	if (vc == DSM_VC_P)
-		return owed(peer, DSM_CLASS_REQ) + owed(peer, DSM_CLASS_FWD);
+		return owed(c, DSM_CLASS_REQ) + owed(c, DSM_CLASS_FWD);
 	return 0;
 }
 
 /**
  * dsm_credit_init() - set a new peer's windows
- * @peer: peer, not yet visible to anyone
+ * @c: counts of a peer, zero
  *
  * Both sides know each other's number of slots from the protocol version.
  *
  * Context: any.
  */
-void dsm_credit_init(struct dsm_peer *peer)
+void dsm_credit_init(struct dsm_credits *c)
 {
 	static const u16 slots[DSM_CREDIT_COUNT] = {
 		[DSM_CLASS_REQ] = DSM_SLOTS_REQ,
@@ -57,35 +63,45 @@ void dsm_credit_init(struct dsm_peer *peer)
 	int i;
 
 	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
-		peer->credit[i].slots = slots[i];
-		peer->credit[i].limit = slots[i];
-		peer->credit[i].granted = slots[i];
-		peer->credit[i].advertised = slots[i];
+		c->of[i].slots = slots[i];
+		c->of[i].limit = slots[i];
+		c->of[i].granted = slots[i];
+		c->of[i].advertised = slots[i];
 	}
 }
 
 /**
  * dsm_credit_may_send() - is there a credit for one more message
- * @peer:  peer
+ * @c:     counts of a peer
  * @class: REQ, FWD or RSP, or DSM_CREDIT_SIGNAL
  *
  * Context: peer lock held.
  * Return: true if a message of @class may be posted now.
  */
-bool dsm_credit_may_send(const struct dsm_peer *peer, enum dsm_class class)
+bool dsm_credit_may_send(const struct dsm_credits *c, enum dsm_class class)
 {
-	const struct dsm_credit *c = &peer->credit[class];
-	u16 left = c->limit - c->sent;
+	u16 left = c->of[class].limit - c->of[class].sent;
 
-	lockdep_assert_held(&peer->lock);
 	if (left == 1 && (class == DSM_CLASS_REQ || class == DSM_CLASS_RSP))
-		return owed_on(peer, class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q) > 0;
+		return owed_on(c, class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q) > 0;
 	return left > 0;
 }
 
 /**
+ * dsm_credit_use() - count a message that is going to be posted
+ * @c:     counts of a peer; dsm_credit_may_send() said yes
+ * @class: REQ, FWD or RSP, or DSM_CREDIT_SIGNAL
+ *
+ * Context: peer lock held.
+ */
+void dsm_credit_use(struct dsm_credits *c, enum dsm_class class)
+{
+	c->of[class].sent++;
+}
+
+/**
  * dsm_credit_return_due() - should a CREDIT message go out
- * @peer: peer
+ * @c:    counts of a peer
  * @vc:   Q or P
  * @idle: nothing has been sent for a while: a quarter of the window is enough, else half of it
  *
@@ -95,43 +111,41 @@ bool dsm_credit_may_send(const struct dsm_peer *peer, enum dsm_class class)
  * Context: peer lock held.
  * Return: true if so.
  */
-bool dsm_credit_return_due(const struct dsm_peer *peer, enum dsm_vc vc, bool idle)
+bool dsm_credit_return_due(const struct dsm_credits *c, enum dsm_vc vc, bool idle)
 {
 	u16 share = idle ? 4 : 2;
 	int i;
 
-	lockdep_assert_held(&peer->lock);
 	for (i = 0; i < DSM_CREDIT_COUNT; i++)
-		if (carrier(i) == vc && owed(peer, i) >= peer->credit[i].slots / share)
+		if (dsm_credit_carrier(i) == vc && owed(c, i) >= c->of[i].slots / share)
 			return true;
 	return false;
 }
 
 /**
  * dsm_credit_word() - the header's credit word, at the moment of posting
- * @peer: peer
+ * @c:    counts of a peer
  * @vc:   connection the header goes out on
  *
  * Context: peer lock held. What @vc returns counts as returned afterwards.
  * Return: the four counts, requests lowest.
  */
-u64 dsm_credit_word(struct dsm_peer *peer, enum dsm_vc vc)
+u64 dsm_credit_word(struct dsm_credits *c, enum dsm_vc vc)
 {
 	u64 word = 0;
 	int i;
 
-	lockdep_assert_held(&peer->lock);
 	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
-		word |= (u64)peer->credit[i].granted << (16 * i);
-		if (carrier(i) == vc)
-			peer->credit[i].advertised = peer->credit[i].granted;
+		word |= (u64)c->of[i].granted << (16 * i);
+		if (dsm_credit_carrier(i) == vc)
+			c->of[i].advertised = c->of[i].granted;
 	}
 	return word;
 }
 
 /**
  * dsm_credit_take() - read a received header's credit word
- * @peer: peer
+ * @c:    counts of a peer
  * @vc:   connection it came on
  * @word: the counts
  *
@@ -139,69 +153,49 @@ u64 dsm_credit_word(struct dsm_peer *peer, enum dsm_vc vc)
  * Return: false if a count goes back or beyond what we have sent plus the
  *         window: nobody honest sends that. Then nothing has changed for that class.
  */
-bool dsm_credit_take(struct dsm_peer *peer, enum dsm_vc vc, u64 word)
+bool dsm_credit_take(struct dsm_credits *c, enum dsm_vc vc, u64 word)
 {
 	int i;
 
-	lockdep_assert_held(&peer->lock);
 	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
-		struct dsm_credit *c = &peer->credit[i];
+		struct dsm_credit *one = &c->of[i];
 		u16 limit = word >> (16 * i);
 
-		if (carrier(i) != vc)
+		if (dsm_credit_carrier(i) != vc)
 			continue;
-		if ((u16)(limit - c->limit) > (u16)(c->sent + c->slots - c->limit))
+		if ((u16)(limit - one->limit) > (u16)(one->sent + one->slots - one->limit))
 			return false;
-		c->limit = limit;
+		one->limit = limit;
 	}
 	return true;
 }
 
 /**
  * dsm_credit_receive() - count a received message
- * @peer:  peer
+ * @c:     counts of a peer
  * @class: REQ, FWD or RSP, or DSM_CREDIT_SIGNAL
  *
  * Context: peer lock held.
  * Return: false if the peer had no credit for it.
  */
-bool dsm_credit_receive(struct dsm_peer *peer, enum dsm_class class)
+bool dsm_credit_receive(struct dsm_credits *c, enum dsm_class class)
 {
-	struct dsm_credit *c = &peer->credit[class];
+	struct dsm_credit *one = &c->of[class];
 
-	lockdep_assert_held(&peer->lock);
-	if (c->advertised == c->received)
+	if (one->advertised == one->received)
 		return false;
-	c->received++;
+	one->received++;
 	return true;
 }
 
 /**
  * dsm_credit_repost() - a slot was posted again: the peer may send one more
- * @peer:  peer
+ * @c:     counts of a peer
  * @class: class of the message that was in it
  *
  * Context: peer lock held.
  */
-void dsm_credit_repost(struct dsm_peer *peer, enum dsm_class class)
+void dsm_credit_repost(struct dsm_credits *c, enum dsm_class class)
 {
-	lockdep_assert_held(&peer->lock);
-	peer->credit[class].granted++;
-	if (dsm_credit_return_due(peer, carrier(class), true))
-		queue_delayed_work(peer->net->beat_wq, &peer->idle_work, msecs_to_jiffies(20));
-}
-
-/**
- * dsm_credit_idle() - return credits that no message has carried for a while
- * @work: idle_work of a peer
- *
- * Context: process.
- */
-void dsm_credit_idle(struct work_struct *work)
-{
-	struct dsm_peer *peer = container_of(to_delayed_work(work), struct dsm_peer, idle_work);
-
-	spin_lock_bh(&peer->lock);
-	dsm_send_push(peer, true);
-	spin_unlock_bh(&peer->lock);
+	c->of[class].granted++;
 }

@@ -555,7 +555,7 @@ int dsm_net_peer_stats(struct dsm_net *net, u16 node, struct dsm_net_peer_stats 
 	spin_lock_bh(&peer->lock);
 	*out = peer->stats;
 	for (i = 0; i < DSM_CLASS_CTL; i++)
-		out->credits[i] = (u16)(peer->credit[i].limit - peer->credit[i].sent);
+		out->credits[i] = (u16)(peer->credit.of[i].limit - peer->credit.of[i].sent);
 	out->silent_ms = jiffies_to_msecs(jiffies - READ_ONCE(peer->last_rx));
 	spin_unlock_bh(&peer->lock);
 	dsm_peer_put(peer);

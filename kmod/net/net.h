@@ -29,21 +29,9 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
+#include "credit.h"
 #include "transport.h"
 #include "../core/wire.h"
-
-/*
- * Receive slots a node gives each peer, per class; one credit is one slot. 48
- * requests keep one node's fetches and a diff train in flight, forwards are
- * rarer, and 64 replies match what 48 + 16 requests can ask for. 128 slots of
- * 8 KiB are 1 MiB per peer.
- */
-#define DSM_SLOTS_REQ 48
-#define DSM_SLOTS_FWD 16
-#define DSM_SLOTS_RSP 64
-
-/* Signals that a peer may have under way; they carry nothing, so their slots cost nothing. */
-#define DSM_SLOTS_SIGNAL 64
 
 /* C carries one beat per eighth of the bound and one farewell. */
 #define DSM_SLOTS_CTL 16
@@ -59,33 +47,26 @@
 #define DSM_SQ_DEPTH (2 * (DSM_SLOTS_REQ + DSM_SLOTS_FWD))
 #define DSM_SQ_DEPTH_CTL DSM_SLOTS_CTL
 
+/* At most so many sends, and a quarter of the send queue, go by without a completion. */
+#define DSM_SIGNAL_INTERVAL 16
+
+/*
+ * Longest message that a work request is asked to hold: most are shorter than 256 bytes, and
+ * soft-RoCE takes no more.
+ */
+#define DSM_INLINE_BYTES 512
+
+/* Most messages that one doorbell may post; what a chain holds comes back with its last one. */
+#define DSM_BATCH_MAX 32
+
 /* Transfers posted at once; 128 of 64 KiB are more than any round trip holds. */
 #define DSM_SQ_DEPTH_B 128
-
-/* Class CTL has no credits; its place in the credit word counts signals. */
-#define DSM_CREDIT_SIGNAL DSM_CLASS_CTL
-#define DSM_CREDIT_COUNT 4
 
 /* Completions taken off a queue at once. */
 #define DSM_CQ_BATCH 16
 
 /* Beats per bound on a peer's silence. */
 #define DSM_BEATS_PER_TIMEOUT 8
-
-/**
- * enum dsm_vc - the four connections of a pair of nodes
- * @DSM_VC_C: class CTL; comes first, carries who is who
- * @DSM_VC_Q: classes REQ and FWD
- * @DSM_VC_P: class RSP
- * @DSM_VC_B: one-sided transfers, their signals and registrations
- * @DSM_VC_COUNT: number of connections
- *
- * Transfers have a connection of their own for three reasons: a queue pair works off its send
- * queue in order, so a request behind a train of 64 KiB READs would wait for all of it; a device
- * stops a queue pair whose READs have reached their depth, sends included; and a fence would hold
- * up requests that have nothing to do with it. It costs a queue pair per peer.
- */
-enum dsm_vc { DSM_VC_C, DSM_VC_Q, DSM_VC_P, DSM_VC_B, DSM_VC_COUNT };
 
 /**
  * struct dsm_cq - a completion queue and who takes completions off it
@@ -129,19 +110,34 @@ enum dsm_why { DSM_WHY_FLUSH, DSM_WHY_DISCONNECT, DSM_WHY_CAUSE };
 /**
  * struct dsm_net_tx - a message with what its send needs
  * @msg:   what the shell sees
- * @cqe:   completion entry; the device owns the message from post to completion
- * @qp:    queue pair it was posted on
- * @sge:   mapped addresses of data and page, from post to completion
- * @keep:  belongs to the peer and is used again: not freed at completion
- * @busy:  @keep only: posted and not completed; peer lock
+ * @sge:   data and page as the device sees them, from post to completion
+ * @keep:  belongs to the peer and is used again: not freed when it was sent
+ * @busy:  @keep only: the device may still read it; peer lock
  */
 struct dsm_net_tx {
 	struct dsm_msgbuf msg;
-	struct ib_cqe cqe;
-	struct dsm_qp *qp;
 	struct ib_sge sge[2];
 	bool keep;
 	bool busy;
+};
+
+/**
+ * struct dsm_sq_entry - one work request in the send queue of C, Q or P
+ * @cqe:  completion entry; lives as long as the queue pair, whatever becomes of the message
+ * @qp:   its connection
+ * @tx:   message that the device reads from its buffer, ours again with the completion; NULL: the
+ *        bytes were taken when it was posted
+ * @wr:   the work request; the others begin with it
+ * @rdma: of a flush
+ */
+struct dsm_sq_entry {
+	struct ib_cqe cqe;
+	struct dsm_qp *qp;
+	struct dsm_net_tx *tx;
+	union {
+		struct ib_send_wr wr;
+		struct ib_rdma_wr rdma;
+	};
 };
 
 /**
@@ -176,8 +172,17 @@ struct dsm_rx {
  * @slot_bytes: and size
  * @reads_out: READs and atomics that the other side serves at once, as it asked (passive)
  * @reads_in: and that it will have under way
- * @sq_used: work requests posted and not completed; peer lock
+ * @inline_bytes: longest message that a work request itself may hold
+ * @sq:      work requests, a ring; C, Q and P only, transfers bring their own
+ * @sq_next: next free entry; peer lock
+ * @sq_done: oldest one in use; whoever serves completions of sends
+ * @sq_used: work requests that are not known to be done, @staged included; peer lock
  * @sq_room: most of them
+ * @staged:  the last of them, which make up the chain that is being built; 0 but in dsm_send_push()
+ *           and what it calls; peer lock
+ * @staged_inline: messages of the chain that need no buffer once it is posted; likewise
+ * @unsignalled: work requests since one whose completion is told; peer lock
+ * @held:    of these, messages that the device reads from their buffers; peer lock
  * @tx_seq:  sequence number of the last message posted; peer lock
  * @rx_seq:  of the last one received; receive path only
  * @established: rdma_cm said so; peer lock
@@ -194,33 +199,21 @@ struct dsm_qp {
 	u32 slot_bytes;
 	u8 reads_out;
 	u8 reads_in;
+	u32 inline_bytes;
+	struct dsm_sq_entry *sq;
+	u32 sq_next;
+	u32 sq_done;
 	u32 sq_used;
 	u32 sq_room;
+	u32 staged;
+	struct dsm_msgbuf *staged_inline;
+	u32 unsignalled;
+	u32 held;
 	u32 tx_seq;
 	u32 rx_seq;
 	bool established;
 	bool rx_open;
 	struct list_head parked;
-};
-
-/**
- * struct dsm_credit - flow control of one class with one peer; 16-bit counts, wrapping
- * @limit:      messages the peer allows us in all
- * @sent:       messages sent
- * @granted:    messages we allow the peer in all: slots posted for this class
- * @advertised: the part of @granted that a posted header carried
- * @received:   messages received
- * @slots:      window
- *
- * Guarded by the peer's lock. @limit - @sent and @advertised - @received are within 0 and @slots.
- */
-struct dsm_credit {
-	u16 limit;
-	u16 sent;
-	u16 granted;
-	u16 advertised;
-	u16 received;
-	u16 slots;
 };
 
 /* Transfers in the order they were handed over, oldest first. */
@@ -259,7 +252,7 @@ struct dsm_backlog {
  * @up_done:   peer_up has returned and parked messages were handled
  * @leaving:   we close in good order: what was accepted is still sent, handlers run no more
  * @bye:       the peer closes in good order: what it sent before is still handled
- * @credit:    per class, and of signals
+ * @credit:    flow control
  * @backlog:   per class
  * @xfer_wait: transfers that wait for room
  * @xfer_posted: transfers that the device has, or whose completion is not seen yet
@@ -305,7 +298,7 @@ struct dsm_peer {
 	bool up_done;
 	bool leaving;
 	bool bye;
-	struct dsm_credit credit[DSM_CREDIT_COUNT];
+	struct dsm_credits credit;
 	struct dsm_backlog backlog[DSM_CLASS_CTL];
 	struct dsm_xfer_list xfer_wait;
 	struct dsm_xfer_list xfer_posted;
@@ -462,23 +455,27 @@ struct dsm_net_tx *dsm_send_tx_keep(u8 type);
 void dsm_send_tx_free(struct dsm_net_tx *tx);
 void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid);
 void dsm_send_push(struct dsm_peer *peer, bool idle);
+void dsm_send_flush(struct dsm_peer *peer);
+void dsm_send_idle_credits(struct work_struct *work);
 bool dsm_send_is_idle(struct dsm_peer *peer);
 void dsm_send_purge(struct dsm_peer *peer);
+
+/* sq.c */
+int dsm_sq_alloc(struct dsm_qp *qp);
+void dsm_sq_free(struct dsm_qp *qp);
+bool dsm_sq_has_room(const struct dsm_qp *qp);
+bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
+void dsm_sq_post(struct dsm_qp *qp);
+void dsm_sq_flush(struct dsm_qp *qp);
+void dsm_sq_purge(struct dsm_qp *qp);
+
+/* tune.c */
+u32 dsm_tune(enum dsm_net_tunable which);
 
 /* recv.c */
 int dsm_recv_class(u8 type);
 void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void dsm_recv_open(struct dsm_qp *qp);
-
-/* credit.c */
-void dsm_credit_init(struct dsm_peer *peer);
-bool dsm_credit_may_send(const struct dsm_peer *peer, enum dsm_class class);
-bool dsm_credit_return_due(const struct dsm_peer *peer, enum dsm_vc vc, bool idle);
-u64 dsm_credit_word(struct dsm_peer *peer, enum dsm_vc vc);
-bool dsm_credit_take(struct dsm_peer *peer, enum dsm_vc vc, u64 word);
-bool dsm_credit_receive(struct dsm_peer *peer, enum dsm_class class);
-void dsm_credit_repost(struct dsm_peer *peer, enum dsm_class class);
-void dsm_credit_idle(struct work_struct *work);
 
 /* beat.c */
 void dsm_beat_start(struct dsm_net *net);

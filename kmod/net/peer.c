@@ -315,6 +315,7 @@ static void say_goodbye(struct dsm_peer *peer)
 {
 	if (!READ_ONCE(peer->leaving))
 		return;
+	dsm_send_flush(peer);
 	wait_event_timeout(peer->wait, !still_leaving(peer), msecs_to_jiffies(LEAVE_MS));
 	spin_lock_bh(&peer->lock);
 	if (peer->leaving)
@@ -453,10 +454,10 @@ struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active)
 	INIT_WORK(&peer->up_work, up_work);
 	INIT_WORK(&peer->close_work, close_work);
 	INIT_DELAYED_WORK(&peer->free_work, free_work);
-	INIT_DELAYED_WORK(&peer->idle_work, dsm_credit_idle);
+	INIT_DELAYED_WORK(&peer->idle_work, dsm_send_idle_credits);
 	for (i = 0; i < DSM_CLASS_CTL; i++)
 		peer->backlog[i].tail = &peer->backlog[i].head;
-	dsm_credit_init(peer);
+	dsm_credit_init(&peer->credit);
 	dsm_xfer_peer_init(peer);
 	dsm_cq_prepare(&peer->tx_cq, peer);
 	qp_init(peer, DSM_VC_C, DSM_SLOTS_CTL, DSM_CTL_BYTES, DSM_SQ_DEPTH_CTL);

@@ -125,6 +125,29 @@ static int cqs_create(struct dsm_qp *qp)
 	return err ?: dsm_cq_create(&qp->rx_cq, cqes, spun, false);
 }
 
+/*
+ * No device tells how much a work request can hold: ask for less until it agrees. B's hold no bytes.
+ */
+static int create_qp(struct dsm_qp *qp, const struct ib_qp_init_attr *wanted)
+{
+	struct dsm_net *net = qp->peer->net;
+	struct ib_pd *pd = qp->vc == DSM_VC_C ? net->pd_ctl : net->pd_data;
+	u32 bytes = qp->vc == DSM_VC_B ? 0 : DSM_INLINE_BYTES;
+	int err;
+
+	for (;;) {
+		struct ib_qp_init_attr attr = *wanted;
+
+		attr.cap.max_inline_data = bytes;
+		err = rdma_create_qp(qp->id, pd, &attr);
+		if (!err)
+			qp->inline_bytes = bytes;
+		if (err != -EINVAL || !bytes)
+			return err;
+		bytes = bytes > DSM_HDR_BYTES ? bytes / 2 : 0;
+	}
+}
+
 /**
  * dsm_qp_create() - make the queue pair of a connection and post its slots
  * @qp: connection whose @id has a device
@@ -161,7 +184,10 @@ int dsm_qp_create(struct dsm_qp *qp)
 	err = slots_alloc(qp);
 	if (err)
 		return err;
-	err = rdma_create_qp(qp->id, qp->vc == DSM_VC_C ? net->pd_ctl : net->pd_data, &attr);
+	if (qp->vc != DSM_VC_B)
+		err = dsm_sq_alloc(qp);
+	if (!err)
+		err = create_qp(qp, &attr);
 	if (err)
 		return err;
 	return slots_post(qp);
@@ -182,6 +208,7 @@ void dsm_qp_destroy(struct dsm_qp *qp)
 		qp->id = NULL;
 	}
 	dsm_cq_destroy(&qp->rx_cq);
+	dsm_sq_free(qp);
 	slots_free(qp);
 }
 

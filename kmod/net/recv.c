@@ -161,9 +161,9 @@ static const char *account(struct dsm_qp *qp, const struct header *h)
 		peer->beats_acked = h->xid;
 		return NULL;
 	}
-	if (!dsm_credit_receive(peer, h->class))
+	if (!dsm_credit_receive(&peer->credit, h->class))
 		return "malformed message: sent without credit";
-	if (!dsm_credit_take(peer, qp->vc, h->credit))
+	if (!dsm_credit_take(&peer->credit, qp->vc, h->credit))
 		return "malformed message: credits";
 	dsm_send_push(peer, false);
 	return NULL;
@@ -196,7 +196,10 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 	if (err) {
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a receive");
 	} else if (qp->vc != DSM_VC_C) {
-		dsm_credit_repost(peer, class);
+		dsm_credit_repost(&peer->credit, class);
+		if (dsm_credit_return_due(&peer->credit, dsm_credit_carrier(class), true))
+			queue_delayed_work(peer->net->beat_wq, &peer->idle_work,
+					   msecs_to_jiffies(20));
 		dsm_send_push(peer, false);
 	}
 	spin_unlock_bh(&peer->lock);
@@ -212,7 +215,7 @@ static void handle_signal(struct dsm_rx *rx)
 	bool deliver;
 
 	spin_lock_bh(&peer->lock);
-	if (!dsm_credit_receive(peer, DSM_CREDIT_SIGNAL))
+	if (!dsm_credit_receive(&peer->credit, DSM_CREDIT_SIGNAL))
 		rule = "malformed signal: sent without credit";
 	peer->stats.rx_signals++;
 	deliver = peer->state == DSM_PEER_UP || peer->bye;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Sending: message buffers, the queues of messages that wait for credit or for
- * room, posting and completions. Never sleeps for the network and never looks
- * into a body.
+ * Sending: message buffers, and the queues of messages that wait for credit or for room. Never
+ * sleeps for the network and never looks into a body.
  *
- * A message waits in its peer's backlog of its class until dsm_send_push()
- * finds a credit and a free entry in the send queue; arriving credits and
- * completions push. Forwards go before requests: they are what a manager has
- * promised somebody else.
+ * A message waits in its peer's backlog of its class until dsm_send_push() finds a credit and a
+ * free entry in the send queue; arriving credits and completions push. What may go at one time is
+ * posted as one chain. Replies go first, on a connection of their own, so no request delays them;
+ * forwards go before requests: they are what a manager has promised somebody else.
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
@@ -112,8 +111,6 @@ void dsm_send_tx_free(struct dsm_net_tx *tx)
 	mempool_free(tx, tx_pool);
 }
 
-static void tx_done(struct ib_cq *cq, struct ib_wc *wc);
-
 static struct dsm_net_tx *tx_alloc(gfp_t gfp)
 {
 	/* The pool sees to it itself, and tries without reclaim first. */
@@ -128,7 +125,6 @@ static struct dsm_net_tx *tx_alloc(gfp_t gfp)
 	tx->msg.data = data;
 	tx->msg.len = DSM_HDR_BYTES;
 	tx->msg.dst = DSM_NO_NODE;
-	tx->cqe.done = tx_done;
 	return tx;
 }
 
@@ -178,117 +174,6 @@ struct dsm_net_tx *dsm_send_tx_keep(u8 type)
 	return tx;
 }
 
-static void tx_unmap(struct dsm_net_tx *tx)
-{
-	struct ib_device *dev = tx->qp->peer->net->dev;
-
-	ib_dma_unmap_single(dev, tx->sge[0].addr, tx->sge[0].length, DMA_TO_DEVICE);
-	if (tx->msg.page)
-		ib_dma_unmap_page(dev, tx->sge[1].addr, tx->sge[1].length, DMA_TO_DEVICE);
-}
-
-static int tx_map(struct dsm_net_tx *tx)
-{
-	struct dsm_net *net = tx->qp->peer->net;
-	u32 lkey = (tx->qp->vc == DSM_VC_C ? net->pd_ctl : net->pd_data)->local_dma_lkey;
-
-	tx->sge[0].addr = ib_dma_map_single(net->dev, tx->msg.data, tx->msg.len, DMA_TO_DEVICE);
-	tx->sge[0].length = tx->msg.len;
-	tx->sge[0].lkey = lkey;
-	if (ib_dma_mapping_error(net->dev, tx->sge[0].addr))
-		return -ENOMEM;
-	if (!tx->msg.page)
-		return 0;
-	tx->sge[1].addr = ib_dma_map_page(net->dev, tx->msg.page, 0, DSM_PAGE_BYTES, DMA_TO_DEVICE);
-	tx->sge[1].length = DSM_PAGE_BYTES;
-	tx->sge[1].lkey = lkey;
-	if (ib_dma_mapping_error(net->dev, tx->sge[1].addr)) {
-		ib_dma_unmap_single(net->dev, tx->sge[0].addr, tx->sge[0].length, DMA_TO_DEVICE);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static u32 tx_bytes(const struct dsm_net_tx *tx)
-{
-	return tx->msg.len + (tx->msg.page ? DSM_PAGE_BYTES : 0);
-}
-
-static void fill_header(struct dsm_net_tx *tx)
-{
-	struct dsm_peer *peer = tx->qp->peer;
-	struct dsm_wire_hdr hdr;
-
-	memcpy(&hdr, tx->msg.data, sizeof(hdr));
-	hdr.len = cpu_to_le16(tx_bytes(tx));
-	hdr.epoch = 0;
-	hdr.src = cpu_to_le32(peer->self);
-	hdr.seq = cpu_to_le32(++tx->qp->tx_seq);
-	hdr.credit = cpu_to_le64(dsm_credit_word(peer, tx->qp->vc));
-	memcpy(tx->msg.data, &hdr, sizeof(hdr));
-}
-
-/*
- * Hand a message to the device. Whatever fails here is the end of the
- * connection: the header already promised credits and took a number.
- */
-static void tx_post(struct dsm_qp *qp, struct dsm_net_tx *tx)
-{
-	struct dsm_peer *peer = qp->peer;
-	struct ib_send_wr wr = {
-		.wr_cqe = &tx->cqe,
-		.sg_list = tx->sge,
-		.num_sge = tx->msg.page ? 2 : 1,
-		.opcode = IB_WR_SEND,
-		.send_flags = IB_SEND_SIGNALED,
-	};
-	int err;
-
-	lockdep_assert_held(&peer->lock);
-	tx->qp = qp;
-	tx->busy = true;
-	fill_header(tx);
-	err = tx_map(tx);
-	if (!err) {
-		qp->sq_used++;
-		peer->stats.tx_msgs[tx->msg.class]++;
-		peer->stats.tx_bytes += tx_bytes(tx);
-		peer->stats.doorbells++;
-		peer->stats.wrs++;
-		peer->stats.signalled++;
-		err = ib_post_send(qp->id->qp, &wr, NULL);
-		if (!err)
-			return;
-		qp->sq_used--;
-		tx_unmap(tx);
-	}
-	tx->busy = false;
-	if (!tx->keep)
-		dsm_send_tx_free(tx);
-	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a send");
-}
-
-static void tx_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct dsm_net_tx *tx = container_of(wc->wr_cqe, struct dsm_net_tx, cqe);
-	struct dsm_qp *qp = tx->qp;
-	struct dsm_peer *peer = qp->peer;
-
-	tx_unmap(tx);
-	if (unlikely(wc->status != IB_WC_SUCCESS))
-		dsm_qp_error(qp, wc->status);
-
-	spin_lock_bh(&peer->lock);
-	qp->sq_used--;
-	tx->busy = false;
-	dsm_send_push(peer, false);
-	if (!qp->sq_used)
-		wake_up(&peer->wait);
-	spin_unlock_bh(&peer->lock);
-	if (!tx->keep)
-		dsm_send_tx_free(tx);
-}
-
 static void backlog_add(struct dsm_backlog *b, struct dsm_msgbuf *msg)
 {
 	msg->next = NULL;
@@ -307,38 +192,43 @@ static struct dsm_msgbuf *backlog_take(struct dsm_backlog *b)
 	return msg;
 }
 
-/* Post the next waiting message of a class, if it may go. */
-static bool push_one(struct dsm_qp *qp, enum dsm_class class)
+/* Stage the next waiting message of a class, if it may go. */
+static bool stage_one(struct dsm_qp *qp, enum dsm_class class)
 {
 	struct dsm_peer *peer = qp->peer;
 
-	if (!peer->backlog[class].head || !dsm_credit_may_send(peer, class))
+	if (!peer->backlog[class].head || !dsm_credit_may_send(&peer->credit, class))
 		return false;
-	peer->credit[class].sent++;
-	tx_post(qp, to_tx(backlog_take(&peer->backlog[class])));
-	return true;
+	dsm_credit_use(&peer->credit, class);
+	return dsm_sq_stage(qp, to_tx(backlog_take(&peer->backlog[class])));
 }
 
 /* Return credits by a message of their own, which itself uses one of @class. */
-static bool push_credit(struct dsm_qp *qp, enum dsm_class class, bool idle)
+static void stage_credit(struct dsm_qp *qp, enum dsm_class class, bool idle)
 {
 	struct dsm_peer *peer = qp->peer;
 	struct dsm_net_tx *tx = peer->credit_tx[qp->vc];
 
-	if (tx->busy || !dsm_credit_return_due(peer, qp->vc, idle) ||
-	    !dsm_credit_may_send(peer, class))
-		return false;
-	peer->credit[class].sent++;
+	if (tx->busy || !dsm_credit_return_due(&peer->credit, qp->vc, idle) ||
+	    !dsm_credit_may_send(&peer->credit, class))
+		return;
+	dsm_credit_use(&peer->credit, class);
 	tx->msg.class = class;
-	tx_post(qp, tx);
-	return true;
+	dsm_sq_stage(qp, tx);
 }
 
-static bool has_room(const struct dsm_qp *qp)
+static bool may_stage(const struct dsm_qp *qp)
 {
 	const struct dsm_peer *peer = qp->peer;
 
-	return (peer->state == DSM_PEER_UP || peer->leaving) && qp->sq_used < qp->sq_room;
+	return (peer->state == DSM_PEER_UP || peer->leaving) && dsm_sq_has_room(qp);
+}
+
+/* A chain is posted when it is as long as it may be; the device works while the next is built. */
+static void post_full(struct dsm_qp *qp)
+{
+	if (qp->staged >= dsm_tune(DSM_NET_BATCH_MAX))
+		dsm_sq_post(qp);
 }
 
 /**
@@ -354,16 +244,33 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	struct dsm_qp *p = &peer->qp[DSM_VC_P];
 
 	lockdep_assert_held(&peer->lock);
-	while (has_room(p) && push_one(p, DSM_CLASS_RSP))
-		;
-	while (has_room(q) && (push_one(q, DSM_CLASS_FWD) || push_one(q, DSM_CLASS_REQ)))
-		;
-	if (has_room(p))
-		push_credit(p, DSM_CLASS_RSP, idle);
-	if (has_room(q))
-		push_credit(q, DSM_CLASS_REQ, idle);
+	while (may_stage(p) && stage_one(p, DSM_CLASS_RSP))
+		post_full(p);
+	if (may_stage(p))
+		stage_credit(p, DSM_CLASS_RSP, idle);
+	dsm_sq_post(p);
+	while (may_stage(q) && (stage_one(q, DSM_CLASS_FWD) || stage_one(q, DSM_CLASS_REQ)))
+		post_full(q);
+	if (may_stage(q))
+		stage_credit(q, DSM_CLASS_REQ, idle);
+	dsm_sq_post(q);
 	if (peer->xfer_wait.head)
 		dsm_xfer_push(peer);
+}
+
+/**
+ * dsm_send_idle_credits() - return credits that no message has carried for a while
+ * @work: idle_work of a peer
+ *
+ * Context: process.
+ */
+void dsm_send_idle_credits(struct work_struct *work)
+{
+	struct dsm_peer *peer = container_of(to_delayed_work(work), struct dsm_peer, idle_work);
+
+	spin_lock_bh(&peer->lock);
+	dsm_send_push(peer, true);
+	spin_unlock_bh(&peer->lock);
 }
 
 /**
@@ -379,11 +286,12 @@ void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid)
 	struct dsm_qp *c = &peer->qp[DSM_VC_C];
 
 	lockdep_assert_held(&peer->lock);
-	if (tx->busy || c->sq_used >= c->sq_room)
+	if (tx->busy || !dsm_sq_has_room(c))
 		return;
 	dsm_wire_begin(&tx->msg, tx->msg.data[0], 0, xid);
 	tx->msg.class = DSM_CLASS_CTL;
-	tx_post(c, tx);
+	dsm_sq_stage(c, tx);
+	dsm_sq_post(c);
 }
 
 /* Is this a message that our own shell may send? */
@@ -395,44 +303,132 @@ static bool tx_is_sane(const struct dsm_msgbuf *msg)
 	       dsm_recv_class(msg->data[0]) == msg->class;
 }
 
+/* Take the first message off a list, and all others to the same node, in order. */
+static struct dsm_msgbuf *take_same(struct dsm_msgbuf **list)
+{
+	struct dsm_msgbuf *m, *same = NULL, **same_tail = &same, **rest_tail = list;
+	u16 dst = (*list)->dst;
+
+	for (m = *list; m; m = m->next) {
+		if (m->dst == dst) {
+			*same_tail = m;
+			same_tail = &m->next;
+		} else {
+			*rest_tail = m;
+			rest_tail = &m->next;
+		}
+	}
+	*same_tail = NULL;
+	*rest_tail = NULL;
+	return same;
+}
+
+static void queue_all(struct dsm_peer *peer, struct dsm_msgbuf *list)
+{
+	struct dsm_msgbuf *next;
+	u32 added = 0;
+	int i;
+
+	for (; list; list = next) {
+		next = list->next;
+		added |= BIT(list->class);
+		backlog_add(&peer->backlog[list->class], list);
+	}
+	dsm_send_push(peer, false);
+	for (i = 0; i < DSM_CLASS_CTL; i++)
+		if (added & BIT(i) && peer->backlog[i].head)
+			peer->stats.credit_stalls++;
+}
+
+/* Messages to one node. Returns how many were freed unsent. */
+static u32 send_same(struct dsm_net *net, struct dsm_msgbuf *list)
+{
+	struct dsm_peer *peer = dsm_peer_find(net, list->dst);
+	struct dsm_msgbuf *next;
+	bool up = false;
+	u32 freed = 0;
+
+	if (peer) {
+		spin_lock_bh(&peer->lock);
+		up = peer->state == DSM_PEER_UP;
+		if (up)
+			queue_all(peer, list);
+		spin_unlock_bh(&peer->lock);
+		dsm_peer_put(peer);
+	}
+	for (; !up && list; list = next, freed++) {
+		next = list->next;
+		dsm_send_tx_free(to_tx(list));
+	}
+	return freed;
+}
+
+/* Take what is not sane off a list, which is a bug of ours. */
+static struct dsm_msgbuf *sane_only(struct dsm_msgbuf *list, u32 *freed)
+{
+	struct dsm_msgbuf **link = &list, *m;
+
+	while ((m = *link)) {
+		if (!WARN_ON_ONCE(!tx_is_sane(m))) {
+			link = &m->next;
+			continue;
+		}
+		*link = m->next;
+		dsm_send_tx_free(to_tx(m));
+		(*freed)++;
+	}
+	return list;
+}
+
+/**
+ * dsm_net_send_list() - send messages
+ * @net:  transport
+ * @list: messages to any nodes; consumed in every case. Those of one class to one node keep their
+ *        order, and all to one node are posted together
+ *
+ * Context: process; takes the peers' locks, never waits for the network.
+ * Return: how many were freed unsent, since their node is not up, or since class, length and type
+ *         of one do not fit together, which is a bug of the caller.
+ */
+u32 dsm_net_send_list(struct dsm_net *net, struct dsm_msgbuf *list)
+{
+	u32 freed = 0;
+
+	list = sane_only(list, &freed);
+	while (list)
+		freed += send_same(net, take_same(&list));
+	return freed;
+}
+
 /**
  * dsm_net_send() - send a message
  * @net: transport
  * @msg: message; consumed in every case
  *
  * Context: process; takes the peer's lock, never waits for the network.
- * Return: 0; -EHOSTDOWN if the peer is not up; -EINVAL if class, length and
- *         type do not fit together, which is a bug of the caller.
+ * Return: 0; -EHOSTDOWN if the peer is not up, or if class, length and type do not fit together,
+ *         which is a bug of the caller.
  */
 int dsm_net_send(struct dsm_net *net, struct dsm_msgbuf *msg)
 {
-	enum dsm_class class = msg->class;
-	struct dsm_peer *peer;
-	bool up;
+	msg->next = NULL;
+	return dsm_net_send_list(net, msg) ? -EHOSTDOWN : 0;
+}
 
-	if (WARN_ON_ONCE(!tx_is_sane(msg))) {
-		dsm_send_tx_free(to_tx(msg));
-		return -EINVAL;
-	}
-	peer = dsm_peer_find(net, msg->dst);
-	if (!peer) {
-		dsm_send_tx_free(to_tx(msg));
-		return -EHOSTDOWN;
-	}
+/**
+ * dsm_send_flush() - see to it that it shows when all that was posted is done
+ * @peer: peer that is left
+ *
+ * Context: any but with the peer's lock held.
+ */
+void dsm_send_flush(struct dsm_peer *peer)
+{
+	int vc;
+
 	spin_lock_bh(&peer->lock);
-	up = peer->state == DSM_PEER_UP;
-	if (up) {
-		backlog_add(&peer->backlog[class], msg);
-		dsm_send_push(peer, false);
-		if (peer->backlog[class].head)
-			peer->stats.credit_stalls++;
-	}
+	for (vc = DSM_VC_C; peer->leaving && vc <= DSM_VC_P; vc++)
+		dsm_sq_flush(&peer->qp[vc]);
 	spin_unlock_bh(&peer->lock);
-	dsm_peer_put(peer);
-	if (up)
-		return 0;
-	dsm_send_tx_free(to_tx(msg));
-	return -EHOSTDOWN;
 }
 
 /**
@@ -458,8 +454,8 @@ bool dsm_send_is_idle(struct dsm_peer *peer)
 }
 
 /**
- * dsm_send_purge() - free what waited for a lost peer
- * @peer: peer, not up any more: nothing is added
+ * dsm_send_purge() - free what a lost peer did not get
+ * @peer: peer, not up any more and drained: nothing is added, the device has nothing
  *
  * Context: process.
  */
@@ -467,6 +463,8 @@ void dsm_send_purge(struct dsm_peer *peer)
 {
 	int i;
 
+	for (i = DSM_VC_C; i <= DSM_VC_P; i++)
+		dsm_sq_purge(&peer->qp[i]);
 	for (i = 0; i < DSM_CLASS_CTL; i++) {
 		struct dsm_backlog *b = &peer->backlog[i];
 

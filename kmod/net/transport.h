@@ -95,6 +95,9 @@ struct dsm_net_config {
  * @wrs:           work requests they held
  * @signalled:     those whose completion was asked for
  * @rx_signals:    signals received
+ * @sends_inline:  messages that their work request held
+ * @sends_batched: messages posted together with others in one doorbell
+ * @sends_signalled: posts of messages whose completion was asked for
  * @wc_errors:     completions with an error other than a flush
  * @credits:       messages of each class that may be sent now; CTL: 0
  * @silent_ms:     time since anything was received
@@ -112,13 +115,30 @@ struct dsm_net_peer_stats {
 	u64 wrs;
 	u64 signalled;
 	u64 rx_signals;
+	u64 sends_inline;
+	u64 sends_batched;
+	u64 sends_signalled;
 	u64 wc_errors;
 	u32 credits[DSM_CLASS_COUNT];
 	u32 silent_ms;
 };
 
+/**
+ * enum dsm_net_tunable - what decides by which mechanism messages go
+ * @DSM_NET_INLINE_MAX: bytes up to which a message goes in its work request, as far as the device
+ *                      takes it; 0: none does
+ * @DSM_NET_BATCH_MAX:  most messages in one doorbell
+ * @DSM_NET_TUNABLES:   number of them
+ */
+enum dsm_net_tunable { DSM_NET_INLINE_MAX, DSM_NET_BATCH_MAX, DSM_NET_TUNABLES };
+
 int dsm_net_init(void);
 void dsm_net_exit(void);
+
+/* Values of all transports; take effect at once. */
+u32 dsm_net_tunable(enum dsm_net_tunable which);
+/* -ERANGE: out of its bounds. */
+int dsm_net_set_tunable(enum dsm_net_tunable which, u32 value);
 
 /* Listen; -EADDRNOTAVAIL/-ENODEV when no RDMA device serves the address. */
 struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm_net_ops *ops,
@@ -157,6 +177,8 @@ void dsm_net_msg_free(struct dsm_net *net, struct dsm_msgbuf *msg);
  * -EHOSTDOWN when the peer is not up (the message is freed).
  */
 int dsm_net_send(struct dsm_net *net, struct dsm_msgbuf *msg);
+/* The same for a list: those to one node go in order, and with one doorbell. How many did not. */
+u32 dsm_net_send_list(struct dsm_net *net, struct dsm_msgbuf *list);
 
 /* ---- one-sided transfers ---- */
 

@@ -319,7 +319,7 @@ static bool may_post(struct dsm_peer *peer, const struct net_xfer *t)
 	const struct dsm_qp *b = &peer->qp[DSM_VC_B];
 
 	return b->sq_used < b->sq_room &&
-	       (t->x.op != DSM_XFER_SIGNAL || dsm_credit_may_send(peer, DSM_CREDIT_SIGNAL));
+	       (t->x.op != DSM_XFER_SIGNAL || dsm_credit_may_send(&peer->credit, DSM_CREDIT_SIGNAL));
 }
 
 static void count(struct dsm_peer *peer, const struct net_xfer *t)
@@ -331,7 +331,7 @@ static void count(struct dsm_peer *peer, const struct net_xfer *t)
 	peer->stats.xfers[t->x.op]++;
 	peer->stats.xfer_bytes += bytes_of(t);
 	if (t->x.op == DSM_XFER_SIGNAL)
-		peer->credit[DSM_CREDIT_SIGNAL].sent++;
+		dsm_credit_use(&peer->credit, DSM_CREDIT_SIGNAL);
 }
 
 /**

@@ -73,6 +73,9 @@ static const struct {
 	[DSM_STAT_DOORBELLS] = { "doorbells", "doorbells rung" },
 	[DSM_STAT_WORK_REQUESTS] = { "work_requests", "work requests posted" },
 	[DSM_STAT_SIGNALLED] = { "signalled", "work requests signalled" },
+	[DSM_STAT_SENDS_INLINE] = { "sends_inline", "messages sent inline" },
+	[DSM_STAT_SENDS_BATCHED] = { "sends_batched", "messages sent in batches" },
+	[DSM_STAT_SENDS_SIGNALLED] = { "sends_signalled", "message posts signalled" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)

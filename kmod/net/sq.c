@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Send queues of C, Q and P: puts messages into work requests, posts these as chains, and takes
+ * back what the device is done with. Chooses no message and waits for nothing.
+ *
+ * Work requests are entries of a ring that is made with the queue pair, so that nothing is allocated
+ * to post one and a completion always finds what it names. A message goes by one of two mechanisms:
+ *
+ *   inline   the work request itself holds the bytes. Nothing is mapped, and the buffer is free as
+ *            soon as the request was posted.
+ *   gathered the device reads the bytes from the buffer, which is ours again with a completion.
+ *
+ * Either may be one of a chain that one doorbell posts. A completion tells that all that was posted
+ * before it is done too, so the last of a chain speaks for all of it; and if no message of it was
+ * gathered nobody misses a completion but the ring, which is content with every sixteenth.
+ *
+ * A peer's count of credits is not taken for a completion, although it proves that a message was
+ * received: as long as the device has not seen the acknowledgement it may send again from the buffer.
+ */
+#include <linux/slab.h>
+
+#include "net.h"
+
+static void entry_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/**
+ * dsm_sq_alloc() - make a connection's ring
+ * @qp: connection C, Q or P
+ *
+ * Context: process, sleeps; peer's setup mutex held.
+ * Return: 0, or -ENOMEM.
+ */
+int dsm_sq_alloc(struct dsm_qp *qp)
+{
+	u32 i;
+
+	qp->sq = kvcalloc(qp->sq_room, sizeof(*qp->sq), GFP_KERNEL);
+	if (!qp->sq)
+		return -ENOMEM;
+	for (i = 0; i < qp->sq_room; i++) {
+		qp->sq[i].cqe.done = entry_done;
+		qp->sq[i].qp = qp;
+	}
+	return 0;
+}
+
+/**
+ * dsm_sq_free() - free a connection's ring
+ * @qp: connection whose queue pair is destroyed, or was never made
+ *
+ * Context: process.
+ */
+void dsm_sq_free(struct dsm_qp *qp)
+{
+	kvfree(qp->sq);
+	qp->sq = NULL;
+}
+
+/**
+ * dsm_sq_has_room() - may one more work request be staged
+ * @qp: connection C, Q or P
+ *
+ * Context: peer lock held.
+ * Return: true if so.
+ */
+bool dsm_sq_has_room(const struct dsm_qp *qp)
+{
+	return qp->sq_used < qp->sq_room;
+}
+
+static u32 after(const struct dsm_qp *qp, u32 i)
+{
+	return i + 1 < qp->sq_room ? i + 1 : 0;
+}
+
+static u32 before(const struct dsm_qp *qp, u32 i, u32 n)
+{
+	return i >= n ? i - n : i + qp->sq_room - n;
+}
+
+/* ---- mapping ---- */
+
+static u32 tx_bytes(const struct dsm_net_tx *tx)
+{
+	return tx->msg.len + (tx->msg.page ? DSM_PAGE_BYTES : 0);
+}
+
+static void unmap(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct ib_device *dev = qp->peer->net->dev;
+
+	ib_dma_unmap_single(dev, tx->sge[0].addr, tx->sge[0].length, DMA_TO_DEVICE);
+	if (tx->msg.page)
+		ib_dma_unmap_page(dev, tx->sge[1].addr, tx->sge[1].length, DMA_TO_DEVICE);
+}
+
+static int map(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct dsm_net *net = qp->peer->net;
+	u32 lkey = (qp->vc == DSM_VC_C ? net->pd_ctl : net->pd_data)->local_dma_lkey;
+
+	tx->sge[0].addr = ib_dma_map_single(net->dev, tx->msg.data, tx->msg.len, DMA_TO_DEVICE);
+	tx->sge[0].length = tx->msg.len;
+	tx->sge[0].lkey = lkey;
+	if (ib_dma_mapping_error(net->dev, tx->sge[0].addr))
+		return -ENOMEM;
+	if (!tx->msg.page)
+		return 0;
+	tx->sge[1].addr = ib_dma_map_page(net->dev, tx->msg.page, 0, DSM_PAGE_BYTES, DMA_TO_DEVICE);
+	tx->sge[1].length = DSM_PAGE_BYTES;
+	tx->sge[1].lkey = lkey;
+	if (ib_dma_mapping_error(net->dev, tx->sge[1].addr)) {
+		ib_dma_unmap_single(net->dev, tx->sge[0].addr, tx->sge[0].length, DMA_TO_DEVICE);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* ---- staging ---- */
+
+static void fill_header(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_wire_hdr hdr;
+
+	memcpy(&hdr, tx->msg.data, sizeof(hdr));
+	hdr.len = cpu_to_le16(tx_bytes(tx));
+	hdr.epoch = 0;
+	hdr.src = cpu_to_le32(peer->self);
+	hdr.seq = cpu_to_le32(++qp->tx_seq);
+	hdr.credit = cpu_to_le64(dsm_credit_word(&peer->credit, qp->vc));
+	memcpy(tx->msg.data, &hdr, sizeof(hdr));
+}
+
+static bool goes_inline(const struct dsm_qp *qp, const struct dsm_net_tx *tx)
+{
+	return !tx->msg.page &&
+	       tx->msg.len <= min(qp->inline_bytes, dsm_tune(DSM_NET_INLINE_MAX));
+}
+
+/* The next entry, at the end of the chain. */
+static struct dsm_sq_entry *entry_add(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct dsm_sq_entry *e = &qp->sq[qp->sq_next];
+
+	e->tx = tx;
+	memset(&e->rdma, 0, sizeof(e->rdma));
+	e->wr.wr_cqe = &e->cqe;
+	if (qp->staged)
+		qp->sq[before(qp, qp->sq_next, 1)].wr.next = &e->wr;
+	qp->sq_next = after(qp, qp->sq_next);
+	qp->sq_used++;
+	qp->staged++;
+	qp->unsignalled++;
+	return e;
+}
+
+static void give_back(struct dsm_net_tx *tx)
+{
+	tx->busy = false;
+	if (!tx->keep)
+		dsm_send_tx_free(tx);
+}
+
+/**
+ * dsm_sq_stage() - add a message to the chain that is being built
+ * @qp: connection C, Q or P with room
+ * @tx: message that may go; the connection's from here on
+ *
+ * Its header is filled here, so it cannot be taken back: whatever fails is the end of the connection.
+ *
+ * Context: peer lock held; any. The caller calls dsm_sq_post() before it drops the lock.
+ * Return: false if it could not be mapped: the peer is lost.
+ */
+bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_sq_entry *e;
+	bool inlined;
+
+	lockdep_assert_held(&peer->lock);
+	inlined = goes_inline(qp, tx);
+	fill_header(qp, tx);
+	if (inlined) {
+		/* Not an address for the device: its driver copies from there. */
+		tx->sge[0] = (struct ib_sge){ .addr = (uintptr_t)tx->msg.data, .length = tx->msg.len };
+	} else if (map(qp, tx)) {
+		give_back(tx);
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");
+		return false;
+	}
+	tx->busy = true;
+	peer->stats.tx_msgs[tx->msg.class]++;
+	peer->stats.tx_bytes += tx_bytes(tx);
+	e = entry_add(qp, inlined ? NULL : tx);
+	e->wr.opcode = IB_WR_SEND;
+	e->wr.sg_list = tx->sge;
+	e->wr.num_sge = tx->msg.page ? 2 : 1;
+	if (inlined) {
+		e->wr.send_flags = IB_SEND_INLINE;
+		tx->msg.next = qp->staged_inline;
+		qp->staged_inline = &tx->msg;
+		peer->stats.sends_inline++;
+	} else {
+		qp->held++;
+	}
+	return true;
+}
+
+/* ---- posting ---- */
+
+static void count_post(struct dsm_qp *qp, bool signalled)
+{
+	struct dsm_net_peer_stats *stats = &qp->peer->stats;
+
+	stats->doorbells++;
+	stats->wrs += qp->staged;
+	if (qp->staged > 1)
+		stats->sends_batched += qp->staged;
+	if (signalled) {
+		stats->signalled++;
+		stats->sends_signalled++;
+	}
+}
+
+/* Must the device tell when the chain is done? */
+static bool wants_completion(const struct dsm_qp *qp)
+{
+	return qp->held || qp->unsignalled >= min_t(u32, DSM_SIGNAL_INTERVAL, qp->sq_room / 4) ||
+	       qp->peer->leaving;
+}
+
+/* The work requests from @bad to the end of the chain were not taken. */
+static void unpost(struct dsm_qp *qp, const struct ib_send_wr *bad)
+{
+	struct dsm_sq_entry *e;
+
+	do {
+		qp->sq_next = before(qp, qp->sq_next, 1);
+		qp->sq_used--;
+		e = &qp->sq[qp->sq_next];
+		if (e->tx) {
+			unmap(qp, e->tx);
+			give_back(e->tx);
+		}
+	} while (&e->wr != bad);
+}
+
+/**
+ * dsm_sq_post() - hand the chain to the device, with one doorbell
+ * @qp: connection C, Q or P; nothing happens if nothing is staged
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_sq_post(struct dsm_qp *qp)
+{
+	struct ib_send_wr *first, *last;
+	const struct ib_send_wr *bad;
+	bool signalled;
+	int err;
+
+	lockdep_assert_held(&qp->peer->lock);
+	if (!qp->staged)
+		return;
+	first = &qp->sq[before(qp, qp->sq_next, qp->staged)].wr;
+	last = &qp->sq[before(qp, qp->sq_next, 1)].wr;
+	signalled = wants_completion(qp);
+	if (signalled) {
+		last->send_flags |= IB_SEND_SIGNALED;
+		qp->unsignalled = 0;
+		qp->held = 0;
+	}
+	count_post(qp, signalled);
+	qp->staged = 0;
+	bad = first;
+	err = ib_post_send(qp->id->qp, first, &bad);
+	while (qp->staged_inline) {
+		struct dsm_net_tx *tx = container_of(qp->staged_inline, struct dsm_net_tx, msg);
+
+		qp->staged_inline = tx->msg.next;
+		give_back(tx);
+	}
+	if (err) {
+		unpost(qp, bad);
+		dsm_peer_fail_locked(qp->peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a send");
+	}
+}
+
+/**
+ * dsm_sq_flush() - see to it that a completion follows everything that was posted
+ * @qp: connection C, Q or P
+ *
+ * By a WRITE of no bytes, which needs no registration and tells the other side nothing.
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_sq_flush(struct dsm_qp *qp)
+{
+	struct dsm_sq_entry *e;
+
+	lockdep_assert_held(&qp->peer->lock);
+	if (!qp->unsignalled || !dsm_sq_has_room(qp))
+		return;
+	e = entry_add(qp, NULL);
+	e->wr.opcode = IB_WR_RDMA_WRITE;
+	qp->unsignalled = DSM_SIGNAL_INTERVAL;
+	dsm_sq_post(qp);
+}
+
+/* ---- completion ---- */
+
+/* The oldest entry is done with; its message, if it held one, goes to @list. */
+static struct dsm_sq_entry *retire(struct dsm_qp *qp, struct dsm_msgbuf **list)
+{
+	struct dsm_sq_entry *e = &qp->sq[qp->sq_done];
+
+	qp->sq_done = after(qp, qp->sq_done);
+	if (e->tx) {
+		unmap(qp, e->tx);
+		e->tx->msg.next = *list;
+		*list = &e->tx->msg;
+	}
+	return e;
+}
+
+/* One thread at a time serves the queue of completions, and only it moves @sq_done. */
+static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dsm_sq_entry *e = container_of(wc->wr_cqe, struct dsm_sq_entry, cqe);
+	struct dsm_qp *qp = e->qp;
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_msgbuf *list = NULL;
+	u32 n = 0;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		dsm_qp_error(qp, wc->status);
+	do
+		n++;
+	while (retire(qp, &list) != e);
+
+	spin_lock_bh(&peer->lock);
+	qp->sq_used -= n;
+	while (list) {
+		struct dsm_net_tx *tx = container_of(list, struct dsm_net_tx, msg);
+
+		list = tx->msg.next;
+		give_back(tx);
+	}
+	dsm_send_push(peer, false);
+	if (peer->leaving)
+		dsm_sq_flush(qp);
+	if (!qp->sq_used)
+		wake_up(&peer->wait);
+	spin_unlock_bh(&peer->lock);
+}
+
+/**
+ * dsm_sq_purge() - take back what no completion told of
+ * @qp: drained connection of a peer that is not up any more, in any state of being made
+ *
+ * Context: process.
+ */
+void dsm_sq_purge(struct dsm_qp *qp)
+{
+	struct dsm_msgbuf *list = NULL;
+
+	for (; qp->sq_used; qp->sq_used--)
+		retire(qp, &list);
+	while (list) {
+		struct dsm_net_tx *tx = container_of(list, struct dsm_net_tx, msg);
+
+		list = tx->msg.next;
+		give_back(tx);
+	}
+}

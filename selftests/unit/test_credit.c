@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Rules of net/credit.c: no message is ever sent without a slot for it, counts stay exact however
+ * messages are put together in chains and however connections overtake each other, both sides can
+ * always go on, and no lie of a peer changes a count.
+ */
+#include "unit.h"
+#include "../../kmod/net/credit.h"
+
+#define CHAIN_MAX 32
+#define QUEUE_MAX 1024
+
+static const u16 window[DSM_CREDIT_COUNT] = {
+	[DSM_CLASS_REQ] = DSM_SLOTS_REQ,
+	[DSM_CLASS_FWD] = DSM_SLOTS_FWD,
+	[DSM_CLASS_RSP] = DSM_SLOTS_RSP,
+	[DSM_CREDIT_SIGNAL] = DSM_SLOTS_SIGNAL,
+};
+
+struct message {
+	enum dsm_class class;
+	u64 word;
+};
+
+/* What one side has sent on one connection and the other has not received. */
+struct wire {
+	struct message message[QUEUE_MAX];
+	u32 head;
+	u32 tail;
+};
+
+/**
+ * struct side - one of the two nodes
+ * @c:       the counts under test
+ * @out:     connections to the other side
+ * @posted:  receive slots with the device
+ * @handled: messages whose handler still runs, whose slots are not posted again
+ * @sent:    messages of all classes
+ */
+struct side {
+	struct dsm_credits c;
+	struct wire out[DSM_VC_COUNT];
+	u32 posted[DSM_CREDIT_COUNT];
+	u32 handled[DSM_CREDIT_COUNT];
+	u64 sent[DSM_CREDIT_COUNT];
+};
+
+static struct side side[2];
+static struct unit_random rnd;
+
+static int start(void **state)
+{
+	int s, i;
+
+	memset(side, 0, sizeof(side));
+	rnd = unit_random_init(21);
+	for (s = 0; s < 2; s++) {
+		dsm_credit_init(&side[s].c);
+		for (i = 0; i < DSM_CREDIT_COUNT; i++)
+			side[s].posted[i] = window[i];
+	}
+	return 0;
+}
+
+static enum dsm_vc vc_of(enum dsm_class class)
+{
+	if (class == DSM_CREDIT_SIGNAL)
+		return DSM_VC_B;
+	return class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q;
+}
+
+/* As dsm_send_push() does it: ask, count, fill the header; the doorbell comes later. */
+static bool stage(struct side *s, struct message *chain, u32 *n, enum dsm_class class)
+{
+	if (!dsm_credit_may_send(&s->c, class))
+		return false;
+	dsm_credit_use(&s->c, class);
+	chain[*n].class = class;
+	/* A signal has no header. */
+	chain[*n].word = class == DSM_CREDIT_SIGNAL ? 0 : dsm_credit_word(&s->c, vc_of(class));
+	s->sent[class]++;
+	(*n)++;
+	return true;
+}
+
+static void doorbell(struct side *s, enum dsm_vc vc, const struct message *chain, u32 n)
+{
+	struct wire *w = &s->out[vc];
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		unit_require(w->tail - w->head < QUEUE_MAX, "more under way than all windows");
+		w->message[w->tail++ % QUEUE_MAX] = chain[i];
+	}
+}
+
+static void send_chain(struct side *s, enum dsm_vc vc, u32 most)
+{
+	struct message chain[CHAIN_MAX];
+	u32 n = 0;
+
+	if (vc == DSM_VC_Q)
+		while (n < most && stage(s, chain, &n, unit_random_below(&rnd, 4) ? DSM_CLASS_REQ :
+									    DSM_CLASS_FWD))
+			;
+	else
+		while (n < most && stage(s, chain, &n, vc == DSM_VC_P ? DSM_CLASS_RSP :
+									DSM_CREDIT_SIGNAL))
+			;
+	doorbell(s, vc, chain, n);
+}
+
+static bool send_credit(struct side *s, enum dsm_vc vc, bool idle)
+{
+	struct message one;
+	u32 n = 0;
+
+	if (!dsm_credit_return_due(&s->c, vc, idle) ||
+	    !stage(s, &one, &n, vc == DSM_VC_Q ? DSM_CLASS_REQ : DSM_CLASS_RSP))
+		return false;
+	doorbell(s, vc, &one, n);
+	return true;
+}
+
+static bool receive(struct side *from, struct side *to, enum dsm_vc vc)
+{
+	struct wire *w = &from->out[vc];
+	struct message *m;
+
+	if (w->head == w->tail)
+		return false;
+	m = &w->message[w->head++ % QUEUE_MAX];
+	unit_require(to->posted[m->class] > 0, "class %d", m->class);
+	to->posted[m->class]--;
+	to->handled[m->class]++;
+	unit_require(dsm_credit_receive(&to->c, m->class), "class %d", m->class);
+	if (vc != DSM_VC_B)
+		unit_require(dsm_credit_take(&to->c, vc, m->word), "vc %d", vc);
+	return true;
+}
+
+static bool repost(struct side *s, enum dsm_class class)
+{
+	if (!s->handled[class])
+		return false;
+	s->handled[class]--;
+	s->posted[class]++;
+	dsm_credit_repost(&s->c, class);
+	return true;
+}
+
+/* Everything arrives and is handled, and idle sides return what they owe. */
+static void settle(void)
+{
+	bool moved = true;
+	int s, i;
+
+	while (moved) {
+		moved = false;
+		for (s = 0; s < 2; s++) {
+			for (i = 0; i < DSM_VC_COUNT; i++)
+				while (receive(&side[s], &side[!s], i))
+					moved = true;
+			for (i = 0; i < DSM_CREDIT_COUNT; i++)
+				while (repost(&side[s], i))
+					moved = true;
+			moved |= send_credit(&side[s], DSM_VC_Q, true);
+			moved |= send_credit(&side[s], DSM_VC_P, true);
+		}
+	}
+}
+
+/* With nothing under way each side's view of the other's slots is exact. */
+static void check_exact(void)
+{
+	int s, i;
+
+	for (s = 0; s < 2; s++)
+		for (i = 0; i < DSM_CREDIT_COUNT; i++) {
+			const struct dsm_credit *mine = &side[s].c.of[i], *its = &side[!s].c.of[i];
+
+			unit_require(side[s].posted[i] == window[i], "class %d", i);
+			unit_require((u16)(its->granted - mine->sent) == window[i], "class %d", i);
+			unit_require(mine->limit == its->advertised, "class %d", i);
+			unit_require(mine->sent == (u16)side[s].sent[i], "class %d", i);
+			unit_require((u16)(its->granted - its->advertised) < window[i] / 4, "class %d", i);
+			unit_require(dsm_credit_may_send(&side[s].c, i), "class %d", i);
+		}
+}
+
+/* Long enough that every count wraps. */
+static void chains_keep_counts_exact(void **state)
+{
+	u32 step;
+	int i;
+
+	for (step = 0; step < 800000; step++) {
+		struct side *s = &side[unit_random_below(&rnd, 2)];
+		struct side *other = s == &side[0] ? &side[1] : &side[0];
+
+		switch (unit_random_below(&rnd, 4)) {
+		case 0:
+			send_chain(s, DSM_VC_Q + unit_random_below(&rnd, 3),
+				   1 + unit_random_below(&rnd, CHAIN_MAX));
+			send_credit(s, DSM_VC_Q, false);
+			send_credit(s, DSM_VC_P, false);
+			break;
+		case 1:
+		case 2:
+			for (i = unit_random_below(&rnd, 40); i; i--)
+				receive(s, other, DSM_VC_Q + unit_random_below(&rnd, 3));
+			break;
+		default:
+			for (i = unit_random_below(&rnd, 40); i; i--)
+				repost(s, unit_random_below(&rnd, DSM_CREDIT_COUNT));
+		}
+		if (step % 5000 == 0) {
+			settle();
+			check_exact();
+		}
+	}
+	settle();
+	check_exact();
+	for (i = 0; i < DSM_CREDIT_COUNT; i++)
+		unit_require(side[0].sent[i] > U16_MAX, "class %d: only %llu", i,
+			     (unsigned long long)side[0].sent[i]);
+}
+
+/* A chain takes what there is and leaves the last credit to a message that returns one. */
+static void last_credit_returns_one(void **state)
+{
+	struct message chain[DSM_SLOTS_REQ + 1];
+	u32 n = 0;
+
+	while (stage(&side[0], chain, &n, DSM_CLASS_REQ))
+		;
+	assert_int_equal(n, DSM_SLOTS_REQ - 1);
+	/* A reply was handled: its credit is owed, and goes out on Q. */
+	assert_true(dsm_credit_receive(&side[0].c, DSM_CLASS_RSP));
+	dsm_credit_repost(&side[0].c, DSM_CLASS_RSP);
+	assert_true(stage(&side[0], chain, &n, DSM_CLASS_REQ));
+	assert_int_equal((u16)(chain[n - 1].word >> (16 * DSM_CLASS_RSP)), DSM_SLOTS_RSP + 1);
+	assert_false(stage(&side[0], chain, &n, DSM_CLASS_REQ));
+}
+
+/* Both flood each other with everything; nobody may run dry for good. */
+static void floods_never_stick(void **state)
+{
+	u64 before[2][DSM_CREDIT_COUNT];
+	u32 round;
+	int s, vc, i;
+
+	for (round = 0; round < 2000; round++) {
+		for (s = 0; s < 2; s++) {
+			memcpy(before[s], side[s].sent, sizeof(before[s]));
+			for (vc = DSM_VC_Q; vc <= DSM_VC_B; vc++)
+				send_chain(&side[s], vc, CHAIN_MAX);
+			send_credit(&side[s], DSM_VC_Q, false);
+			send_credit(&side[s], DSM_VC_P, false);
+		}
+		for (s = 0; s < 2; s++) {
+			for (vc = 0; vc < DSM_VC_COUNT; vc++)
+				while (receive(&side[s], &side[!s], vc))
+					;
+			for (i = 0; i < DSM_CREDIT_COUNT; i++)
+				while (repost(&side[!s], i))
+					;
+		}
+		for (s = 0; s < 2; s++)
+			unit_require(memcmp(before[s], side[s].sent, sizeof(before[s])),
+				     "side %d stands still in round %u", s, round);
+	}
+	settle();
+	check_exact();
+}
+
+static void lies_change_nothing(void **state)
+{
+	struct dsm_credits *c = &side[0].c, was;
+	int i;
+
+	/* Not yet sent, so nothing can have been handled: one more than the window is a lie. */
+	was = *c;
+	assert_false(dsm_credit_take(c, DSM_VC_P, DSM_SLOTS_REQ + 1));
+	assert_memory_equal(&was, c, sizeof(was));
+	/* A count that goes back. */
+	assert_false(dsm_credit_take(c, DSM_VC_P, DSM_SLOTS_REQ - 1));
+	assert_memory_equal(&was, c, sizeof(was));
+	/* What another connection carries is not believed. */
+	assert_true(dsm_credit_take(c, DSM_VC_Q, (u64)DSM_SLOTS_RSP << (16 * DSM_CLASS_RSP)));
+	assert_memory_equal(&was, c, sizeof(was));
+	/* As many as were granted, and not one more. */
+	for (i = 0; i < DSM_SLOTS_FWD; i++)
+		assert_true(dsm_credit_receive(c, DSM_CLASS_FWD));
+	assert_false(dsm_credit_receive(c, DSM_CLASS_FWD));
+	/* A slot posted again counts only once a header has told of it. */
+	dsm_credit_repost(c, DSM_CLASS_FWD);
+	assert_false(dsm_credit_receive(c, DSM_CLASS_FWD));
+	dsm_credit_word(c, DSM_VC_P);
+	assert_true(dsm_credit_receive(c, DSM_CLASS_FWD));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(chains_keep_counts_exact, start),
+		cmocka_unit_test_setup(last_credit_returns_one, start),
+		cmocka_unit_test_setup(floods_never_stick, start),
+		cmocka_unit_test_setup(lies_change_nothing, start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
