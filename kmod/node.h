@@ -80,6 +80,7 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err);
 int dsm_node_leave(u32 flags, struct dsm_errtxt *err);
 bool dsm_node_joined(void);
 int dsm_node_info(struct dsm_ioc_node_info *info);
+int dsm_node_logp(struct dsm_ioc_logp *a);
 
 /* ---- regions ---- */
 int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid,

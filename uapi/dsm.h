@@ -307,6 +307,41 @@ struct dsm_ioc_lock_table {
 	__u32 reserved;
 };
 
+/*
+ * Time messages that mean nothing: CAP_SYS_ADMIN. -EINVAL: something is out of its bounds; -EMSGSIZE:
+ * too long to go inline here; -EBUSY: another run to that node; -ETIMEDOUT: no answer within 2 s.
+ */
+#define DSM_LOGP_ONE_WAY 1u	/* only every @window-th message and the last are answered, shortly */
+#define DSM_LOGP_SPIN 2u	/* spin for answers, else sleep */
+enum dsm_logp_mechanism {
+	DSM_LOGP_AUTO,		/* as any message of that length */
+	DSM_LOGP_INLINE,	/* held by its work request */
+	DSM_LOGP_GATHER		/* read from its buffer by the device */
+};
+enum dsm_logp_priority {
+	DSM_LOGP_LOW,		/* messages and answers as requests go */
+	DSM_LOGP_HIGH,		/* both as replies go */
+	DSM_LOGP_CALL		/* a request and its reply */
+};
+struct dsm_ioc_logp {
+	__u32 size;
+	__u32 flags;		/* DSM_LOGP_* */
+	__u16 node;
+	__u8 mechanism;		/* enum dsm_logp_mechanism, of messages and answers */
+	__u8 priority;		/* enum dsm_logp_priority */
+	__u32 bytes;		/* of a message behind its header of 32 bytes, 8 to 8160 */
+	__u32 answer_bytes;	/* of an answer, likewise; 0 with DSM_LOGP_ONE_WAY */
+	__u32 count;		/* messages, 1 to 4096 */
+	__u32 window;		/* most that may be unanswered, 1 to 32; 1: a blocking call each */
+	__u32 batch;		/* handed over at once, 1 to window */
+	__u32 gap_ns;		/* pause between, up to 10 ms */
+	__u32 reserved;
+	__u64 busy_ns;		/* out: spent handing messages over */
+	__u64 recv_ns;		/* out: spent handling what came from that node meanwhile */
+	__u64 send_ns;		/* out: from the first message until the last was handed over */
+	__u64 total_ns;		/* out: until the last answer */
+};
+
 #define DSM_IOC_MAGIC 0xd5
 #define DSM_IOC_VERSION		_IOWR(DSM_IOC_MAGIC, 0x00, struct dsm_ioc_version)
 #define DSM_IOC_JOIN		_IOWR(DSM_IOC_MAGIC, 0x01, struct dsm_ioc_join)
@@ -316,6 +351,7 @@ struct dsm_ioc_lock_table {
 #define DSM_IOC_REGION_INFO	_IOWR(DSM_IOC_MAGIC, 0x05, struct dsm_ioc_region_info)
 #define DSM_IOC_NODE_INFO	_IOWR(DSM_IOC_MAGIC, 0x06, struct dsm_ioc_node_info)
 #define DSM_IOC_STATS		_IOWR(DSM_IOC_MAGIC, 0x07, struct dsm_ioc_stats)
+#define DSM_IOC_LOGP		_IOWR(DSM_IOC_MAGIC, 0x08, struct dsm_ioc_logp)
 /* On a file of a region (or /dev/dsm for the default one): */
 #define DSM_IOC_LOCK		_IOW(DSM_IOC_MAGIC, 0x20, struct dsm_ioc_lock)
 #define DSM_IOC_UNLOCK		_IOW(DSM_IOC_MAGIC, 0x21, struct dsm_ioc_lock)

@@ -41,7 +41,9 @@
  * @DSM_MSG_BYE:             CTL: the sender closes in good order
  * @DSM_MSG_CONTROL:         REQ: membership and regions; the body belongs to the shell
  * @DSM_MSG_CONTROL_REPLY:   RSP: answer to CONTROL
+ * @DSM_MSG_PING:            REQ or RSP: means nothing; answered on demand, by net itself
  * @DSM_MSG_CREDIT:          any: header only
+ * @DSM_MSG_PONG:            FWD or RSP: answer to a PING
  * @DSM_MSG_INTERVAL_PULL:   REQ: intervals above a vector time wanted
  * @DSM_MSG_LOCK_TRY:        REQ: to the manager
  * @DSM_MSG_LOCK_TRY_PASS:   FWD: manager to the last in the queue
@@ -77,7 +79,9 @@ enum dsm_msg_type {
 	DSM_MSG_BYE = 93,
 	DSM_MSG_CONTROL = 100,
 	DSM_MSG_CONTROL_REPLY = 101,
+	DSM_MSG_PING = 120,
 	DSM_MSG_CREDIT = 121,
+	DSM_MSG_PONG = 122,
 	DSM_MSG_INTERVAL_PULL = 130,
 	DSM_MSG_LOCK_TRY = 131,
 	DSM_MSG_LOCK_TRY_PASS = 132,
@@ -132,6 +136,22 @@ struct dsm_wire_sink {
 	__le32 reserved;
 };
 static_assert(sizeof(struct dsm_wire_sink) == 16);
+
+/*
+ * PING and PONG: xid names the run. @seq: number within it; @answer: enum dsm_ping_answer; @mech:
+ * enum dsm_net_mech of the answer; @bytes: length of the answer's body, this included. A PONG
+ * repeats its PING. Bytes up to the length of the message mean nothing.
+ */
+struct dsm_wire_ping {
+	__le32 seq;
+	__le16 bytes;
+	u8 answer;
+	u8 mech;
+};
+static_assert(sizeof(struct dsm_wire_ping) == 8);
+
+/* Whether and on which connection a PING is answered: Q or P; Q only if it came there. */
+enum dsm_ping_answer { DSM_PING_NONE, DSM_PING_LOW, DSM_PING_HIGH };
 
 /* FETCH: xid names the fetch. */
 struct dsm_wire_fetch {

@@ -370,6 +370,18 @@ static int run_stats(struct dsm_ioctl_call *c)
 	return 0;
 }
 
+static int run_logp(struct dsm_ioctl_call *c)
+{
+	struct dsm_ioc_logp *a = &c->arg.logp;
+	int ret = check_flags(c, a->flags, DSM_LOGP_ONE_WAY | DSM_LOGP_SPIN);
+
+	if (ret)
+		return ret;
+	if (a->reserved || (a->flags & DSM_LOGP_ONE_WAY && a->answer_bytes))
+		return -EINVAL;
+	return dsm_node_logp(a);
+}
+
 static int run_force_raw(struct dsm_ioctl_call *c)
 {
 	struct dsm_file *f = c->file->private_data;
@@ -408,6 +420,7 @@ static const struct ioctl_row rows[] = {
 	ROW(DSM_IOC_REGION_INFO, run_region_info, dsm_ioc_region_info, 0),
 	ROW(DSM_IOC_NODE_INFO, run_node_info, dsm_ioc_node_info, 0),
 	ROW(DSM_IOC_STATS, run_stats, dsm_ioc_stats, 0),
+	ROW(DSM_IOC_LOGP, run_logp, dsm_ioc_logp, ROW_CONTROL | ROW_ADMIN),
 	ROW(DSM_IOC_LOCK, dsm_ioctl_lock, dsm_ioc_lock, ROW_REGION),
 	ROW(DSM_IOC_UNLOCK, dsm_ioctl_unlock, dsm_ioc_lock, ROW_REGION),
 	ROW(DSM_IOC_LOCK_CONSISTENT, dsm_ioctl_lock_consistent, dsm_ioc_lock, ROW_REGION),

@@ -18,6 +18,7 @@ union dsm_ioctl_arg {
 	struct dsm_ioc_region_info region_info;
 	struct dsm_ioc_node_info node_info;
 	struct dsm_ioc_stats stats;
+	struct dsm_ioc_logp logp;
 	struct dsm_ioc_lock lock;
 	struct dsm_ioc_barrier barrier;
 	struct dsm_ioc_flag flag;

@@ -243,6 +243,7 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	mutex_init(&net->mr_lock);
 	INIT_LIST_HEAD(&net->mrs);
 	INIT_LIST_HEAD(&net->peers);
+	INIT_WORK(&net->tune_work, dsm_tune_work);
 	net->poll = cfg->poll;
 	init_waitqueue_head(&net->idle);
 	timing_init(net);

@@ -56,6 +56,9 @@
  */
 #define DSM_INLINE_BYTES 512
 
+/* PINGs of a peer that may be unanswered. */
+#define DSM_PINGS_MAX 32
+
 /* Most messages that one doorbell may post; what a chain holds comes back with its last one. */
 #define DSM_BATCH_MAX 32
 
@@ -111,12 +114,14 @@ enum dsm_why { DSM_WHY_FLUSH, DSM_WHY_DISCONNECT, DSM_WHY_CAUSE };
  * struct dsm_net_tx - a message with what its send needs
  * @msg:   what the shell sees
  * @sge:   data and page as the device sees them, from post to completion
+ * @mech:  enum dsm_net_mech
  * @keep:  belongs to the peer and is used again: not freed when it was sent
  * @busy:  @keep only: the device may still read it; peer lock
  */
 struct dsm_net_tx {
 	struct dsm_msgbuf msg;
 	struct ib_sge sge[2];
+	u8 mech;
 	bool keep;
 	bool busy;
 };
@@ -260,6 +265,9 @@ struct dsm_backlog {
  * @credit_tx: CREDIT messages of Q and P; kept so that nothing allocates to make progress
  * @beat_tx:   heartbeat, likewise
  * @bye_tx:    farewell, likewise
+ * @ping:      the run of PINGs that is going on, if @active: its number, PINGs handed over, the
+ *             first not known to be answered, and time spent on what the peer sent meanwhile
+ * @pongs:     PONGs that wait in the backlog
  * @beats_acked: messages on C that the peer says it received
  * @stats:     counters
  * @last_rx:   jiffies of the last message on any connection; plain stores, read by the watchdog
@@ -306,6 +314,14 @@ struct dsm_peer {
 	struct dsm_net_tx *credit_tx[DSM_VC_COUNT];
 	struct dsm_net_tx *beat_tx;
 	struct dsm_net_tx *bye_tx;
+	struct {
+		bool active;
+		u32 xid;
+		u32 sent;
+		u32 answered;
+		u64 recv_ns;
+	} ping;
+	u32 pongs;
 	u32 beats_acked;
 	struct dsm_net_peer_stats stats;
 
@@ -355,6 +371,9 @@ struct dsm_peer {
  * @wq:        peers that come up and go: waiters depend on it, so it works when memory is short
  * @slow_wq:   admission and destruction; rdma_cm's own work there needs memory
  * @beat_wq:   heartbeats and idle credits: must run when memory is short
+ * @tuned:     the measurement of limits was started
+ * @tune_node: with this peer
+ * @tune_work: measures
  * @beat_work: watchdog
  * @beat_due:  when it was to run; these three are the watchdog's own
  * @beat_next: next beat
@@ -394,15 +413,14 @@ struct dsm_net {
 	struct workqueue_struct *wq;
 	struct workqueue_struct *slow_wq;
 	struct workqueue_struct *beat_wq;
+	bool tuned;
+	u16 tune_node;
+	struct work_struct tune_work;
 	struct delayed_work beat_work;
 	unsigned long beat_due;
 	unsigned long beat_next;
 	unsigned long judge_after;
 };
-
-/* net.c */
-int dsm_net_hold(struct dsm_net *net);
-void dsm_net_release(struct dsm_net *net);
 
 /* peer.c */
 struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active);
@@ -451,9 +469,11 @@ void dsm_mr_forget_all(struct dsm_net *net);
 /* send.c */
 int dsm_send_init(void);
 void dsm_send_exit(void);
+struct dsm_net_tx *dsm_send_tx_new(gfp_t gfp);
 struct dsm_net_tx *dsm_send_tx_keep(u8 type);
 void dsm_send_tx_free(struct dsm_net_tx *tx);
 void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid);
+void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx);
 void dsm_send_push(struct dsm_peer *peer, bool idle);
 void dsm_send_flush(struct dsm_peer *peer);
 void dsm_send_idle_credits(struct work_struct *work);
@@ -469,8 +489,15 @@ void dsm_sq_post(struct dsm_qp *qp);
 void dsm_sq_flush(struct dsm_qp *qp);
 void dsm_sq_purge(struct dsm_qp *qp);
 
+/* ping.c */
+const char *dsm_ping_recv(struct dsm_qp *qp, const u8 *msg, u32 len, u32 xid);
+const char *dsm_ping_answered(struct dsm_qp *qp, const u8 *msg, u32 len, u32 xid);
+void dsm_ping_received(struct dsm_peer *peer, u64 ns);
+
 /* tune.c */
 u32 dsm_tune(enum dsm_net_tunable which);
+void dsm_tune_start(struct dsm_peer *peer);
+void dsm_tune_work(struct work_struct *work);
 
 /* recv.c */
 int dsm_recv_class(u8 type);

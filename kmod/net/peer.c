@@ -216,6 +216,7 @@ static void up_work(struct work_struct *work)
 	peer->up_done = true;
 	wake_up(&peer->wait);
 	spin_unlock_bh(&peer->lock);
+	dsm_tune_start(peer);
 }
 
 /**

@@ -56,8 +56,8 @@ static const u8 type_class[DSM_MSG_TYPE_END] = {
  * @type: from a header, not checked
  *
  * Context: any.
- * Return: enum dsm_class, or -1 for an unknown type and for CREDIT, which has
- *         the class of its connection.
+ * Return: enum dsm_class, or -1 for an unknown type and for CREDIT, PING and PONG, whose class
+ *         depends on their connection.
  */
 int dsm_recv_class(u8 type)
 {
@@ -76,8 +76,10 @@ static int type_class_on(u8 type, enum dsm_vc vc)
 {
 	int class = dsm_recv_class(type);
 
-	if (type == DSM_MSG_CREDIT && vc != DSM_VC_C)
+	if ((type == DSM_MSG_CREDIT || type == DSM_MSG_PING) && vc != DSM_VC_C)
 		return vc == DSM_VC_Q ? DSM_CLASS_REQ : DSM_CLASS_RSP;
+	if (type == DSM_MSG_PONG && vc != DSM_VC_C)
+		return vc == DSM_VC_Q ? DSM_CLASS_FWD : DSM_CLASS_RSP;
 	return class >= 0 && class_vc(class) == vc ? class : -1;
 }
 
@@ -118,8 +120,13 @@ static void read_header(const struct dsm_rx *rx, struct header *h)
 	h->credit = le64_to_cpu(hdr.credit);
 }
 
-/* Messages that net handles itself have no body. */
-static bool is_ours(const struct header *h)
+static bool is_ping(const struct header *h)
+{
+	return h->type == DSM_MSG_PING || h->type == DSM_MSG_PONG;
+}
+
+/* Messages that net handles itself have no body, but for PING and PONG. */
+static bool is_bare(const struct header *h)
 {
 	return h->class == DSM_CLASS_CTL || h->type == DSM_MSG_CREDIT;
 }
@@ -139,7 +146,7 @@ static const char *check_header(const struct dsm_rx *rx, const struct header *h)
 		return "malformed message: sequence";
 	if (h->epoch)
 		return "malformed message: epoch";
-	if (is_ours(h) && h->len != DSM_HDR_BYTES)
+	if (is_bare(h) && h->len != DSM_HDR_BYTES)
 		return "malformed message: body where none belongs";
 	return NULL;
 }
@@ -151,8 +158,10 @@ static const char *account(struct dsm_qp *qp, const struct header *h)
 
 	lockdep_assert_held(&peer->lock);
 	qp->rx_seq = h->seq;
-	peer->stats.rx_msgs[h->class]++;
-	peer->stats.rx_bytes += h->len;
+	if (!is_ping(h)) {
+		peer->stats.rx_msgs[h->class]++;
+		peer->stats.rx_bytes += h->len;
+	}
 	if (h->class == DSM_CLASS_CTL) {
 		if (h->type != DSM_MSG_HEARTBEAT)
 			return NULL;
@@ -228,12 +237,28 @@ static void handle_signal(struct dsm_rx *rx)
 		repost(rx, DSM_CREDIT_SIGNAL);
 }
 
+/* What a checked message means, if anything. NULL, or the rule that its body breaks. */
+static const char *deliver_message(struct dsm_rx *rx, const struct header *h)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+	struct dsm_net *net = peer->net;
+
+	if (is_bare(h))
+		return NULL;
+	if (h->type == DSM_MSG_PING)
+		return dsm_ping_recv(rx->qp, rx->buf, rx->len, h->xid);
+	if (h->type == DSM_MSG_PONG)
+		return dsm_ping_answered(rx->qp, rx->buf, rx->len, h->xid);
+	if (net->ops->recv(net->ctx, peer->node, h->class, rx->buf, rx->len))
+		return "malformed message: body";
+	return NULL;
+}
+
 /* One message, in order. */
 static void handle_message(struct dsm_rx *rx)
 {
 	struct dsm_qp *qp = rx->qp;
 	struct dsm_peer *peer = qp->peer;
-	struct dsm_net *net = peer->net;
 	const char *rule;
 	struct header h;
 	bool deliver;
@@ -252,9 +277,8 @@ static void handle_message(struct dsm_rx *rx)
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ESHUTDOWN, "closed by the peer");
 	}
 	spin_unlock_bh(&peer->lock);
-	if (!rule && deliver && !is_ours(&h) &&
-	    net->ops->recv(net->ctx, peer->node, h.class, rx->buf, rx->len))
-		rule = "malformed message: body";
+	if (!rule && deliver)
+		rule = deliver_message(rx, &h);
 	if (rule)
 		drop_peer(rx, &h, rule);
 	else
@@ -320,6 +344,7 @@ void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dsm_rx *rx = container_of(wc->wr_cqe, struct dsm_rx, cqe);
 	struct dsm_qp *qp = rx->qp;
 	struct dsm_peer *peer = qp->peer;
+	u64 start = READ_ONCE(peer->ping.active) ? ktime_get_ns() : 0;
 	struct header none = {};
 
 	if (rx->buf)
@@ -338,6 +363,8 @@ void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (!park(rx))
 		handle(rx);
+	if (start)
+		dsm_ping_received(peer, ktime_get_ns() - start);
 }
 
 /**

@@ -111,7 +111,14 @@ void dsm_send_tx_free(struct dsm_net_tx *tx)
 	mempool_free(tx, tx_pool);
 }
 
-static struct dsm_net_tx *tx_alloc(gfp_t gfp)
+/**
+ * dsm_send_tx_new() - get an empty message
+ * @gfp: how hard to try; with __GFP_DIRECT_RECLAIM it sleeps until it has one
+ *
+ * Context: as @gfp.
+ * Return: the message (header zero, no page), or NULL if there is no memory.
+ */
+struct dsm_net_tx *dsm_send_tx_new(gfp_t gfp)
 {
 	/* The pool sees to it itself, and tries without reclaim first. */
 	struct dsm_net_tx *tx = mempool_alloc(tx_pool, gfp & ~__GFP_NOFAIL);
@@ -138,7 +145,7 @@ static struct dsm_net_tx *tx_alloc(gfp_t gfp)
  */
 struct dsm_msgbuf *dsm_net_msg_alloc(struct dsm_net *net, gfp_t gfp)
 {
-	struct dsm_net_tx *tx = tx_alloc(gfp);
+	struct dsm_net_tx *tx = dsm_send_tx_new(gfp);
 
 	return tx ? &tx->msg : NULL;
 }
@@ -165,7 +172,7 @@ void dsm_net_msg_free(struct dsm_net *net, struct dsm_msgbuf *msg)
  */
 struct dsm_net_tx *dsm_send_tx_keep(u8 type)
 {
-	struct dsm_net_tx *tx = tx_alloc(GFP_KERNEL);
+	struct dsm_net_tx *tx = dsm_send_tx_new(GFP_KERNEL);
 
 	if (tx) {
 		dsm_wire_begin(&tx->msg, type, 0, 0);
@@ -192,15 +199,32 @@ static struct dsm_msgbuf *backlog_take(struct dsm_backlog *b)
 	return msg;
 }
 
+/**
+ * dsm_send_queue() - put a message behind those of its class
+ * @peer: peer that is up
+ * @tx:   message; the peer's from here on
+ *
+ * Context: peer lock held; any. The caller calls dsm_send_push() before it drops the lock.
+ */
+void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx)
+{
+	lockdep_assert_held(&peer->lock);
+	backlog_add(&peer->backlog[tx->msg.class], &tx->msg);
+}
+
 /* Stage the next waiting message of a class, if it may go. */
 static bool stage_one(struct dsm_qp *qp, enum dsm_class class)
 {
 	struct dsm_peer *peer = qp->peer;
+	struct dsm_msgbuf *msg;
 
 	if (!peer->backlog[class].head || !dsm_credit_may_send(&peer->credit, class))
 		return false;
 	dsm_credit_use(&peer->credit, class);
-	return dsm_sq_stage(qp, to_tx(backlog_take(&peer->backlog[class])));
+	msg = backlog_take(&peer->backlog[class]);
+	if (msg->data[0] == DSM_MSG_PONG)
+		peer->pongs--;
+	return dsm_sq_stage(qp, to_tx(msg));
 }
 
 /* Return credits by a message of their own, which itself uses one of @class. */

@@ -135,8 +135,11 @@ static void fill_header(struct dsm_qp *qp, struct dsm_net_tx *tx)
 
 static bool goes_inline(const struct dsm_qp *qp, const struct dsm_net_tx *tx)
 {
-	return !tx->msg.page &&
-	       tx->msg.len <= min(qp->inline_bytes, dsm_tune(DSM_NET_INLINE_MAX));
+	if (tx->msg.page || tx->msg.len > qp->inline_bytes)
+		return false;
+	if (tx->mech != DSM_NET_AUTO)
+		return tx->mech == DSM_NET_INLINE;
+	return tx->msg.len <= dsm_tune(DSM_NET_INLINE_MAX);
 }
 
 /* The next entry, at the end of the chain. */
@@ -154,6 +157,20 @@ static struct dsm_sq_entry *entry_add(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	qp->staged++;
 	qp->unsignalled++;
 	return e;
+}
+
+static void count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bool inlined)
+{
+	struct dsm_net_peer_stats *stats = &peer->stats;
+
+	if (tx->msg.data[0] == DSM_MSG_PING || tx->msg.data[0] == DSM_MSG_PONG) {
+		stats->pings++;
+		return;
+	}
+	stats->tx_msgs[tx->msg.class]++;
+	stats->tx_bytes += tx_bytes(tx);
+	if (inlined)
+		stats->sends_inline++;
 }
 
 static void give_back(struct dsm_net_tx *tx)
@@ -191,8 +208,7 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 		return false;
 	}
 	tx->busy = true;
-	peer->stats.tx_msgs[tx->msg.class]++;
-	peer->stats.tx_bytes += tx_bytes(tx);
+	count_message(peer, tx, inlined);
 	e = entry_add(qp, inlined ? NULL : tx);
 	e->wr.opcode = IB_WR_SEND;
 	e->wr.sg_list = tx->sge;
@@ -201,7 +217,6 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 		e->wr.send_flags = IB_SEND_INLINE;
 		tx->msg.next = qp->staged_inline;
 		qp->staged_inline = &tx->msg;
-		peer->stats.sends_inline++;
 	} else {
 		qp->held++;
 	}

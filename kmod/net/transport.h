@@ -95,6 +95,7 @@ struct dsm_net_config {
  * @wrs:           work requests they held
  * @signalled:     those whose completion was asked for
  * @rx_signals:    signals received
+ * @pings:         PINGs and PONGs sent, which are in no other count of messages or bytes
  * @sends_inline:  messages that their work request held
  * @sends_batched: messages posted together with others in one doorbell
  * @sends_signalled: posts of messages whose completion was asked for
@@ -115,6 +116,7 @@ struct dsm_net_peer_stats {
 	u64 wrs;
 	u64 signalled;
 	u64 rx_signals;
+	u64 pings;
 	u64 sends_inline;
 	u64 sends_batched;
 	u64 sends_signalled;
@@ -131,6 +133,58 @@ struct dsm_net_peer_stats {
  * @DSM_NET_TUNABLES:   number of them
  */
 enum dsm_net_tunable { DSM_NET_INLINE_MAX, DSM_NET_BATCH_MAX, DSM_NET_TUNABLES };
+
+/**
+ * enum dsm_net_mech - how a PING goes, and its answer
+ * @DSM_NET_AUTO:   as any message of its length
+ * @DSM_NET_INLINE: in its work request
+ * @DSM_NET_GATHER: read from its buffer by the device
+ */
+enum dsm_net_mech { DSM_NET_AUTO, DSM_NET_INLINE, DSM_NET_GATHER };
+
+/**
+ * enum dsm_net_priority - where a PING goes, and its answer
+ * @DSM_NET_LOW:  both on Q
+ * @DSM_NET_HIGH: both on P
+ * @DSM_NET_CALL: on Q, answered on P, as a request and its reply
+ */
+enum dsm_net_priority { DSM_NET_LOW, DSM_NET_HIGH, DSM_NET_CALL };
+
+/**
+ * struct dsm_net_ping - a run of PINGs
+ * @node:     receiver
+ * @mech:     enum dsm_net_mech
+ * @priority: enum dsm_net_priority
+ * @one_way:  only every @window-th PING and the last one are answered, shortly
+ * @spin:     spin for answers, else sleep
+ * @bytes:    body of a PING, 8 to DSM_MSG_BYTES - DSM_HDR_BYTES
+ * @answer_bytes: of an answer, likewise
+ * @count:    PINGs, 1 to 4096
+ * @window:   most that may be unanswered, 1 to 32
+ * @batch:    PINGs handed over at once, 1 to @window
+ * @gap_ns:   pause between handing over, up to 10 ms
+ * @busy_ns:  out: time spent handing over
+ * @recv_ns:  out: time that messages from the node took, from their completions to their slots' posting
+ * @send_ns:  out: from the first PING until the last was handed over
+ * @total_ns: out: until it was answered
+ */
+struct dsm_net_ping {
+	u16 node;
+	u8 mech;
+	u8 priority;
+	bool one_way;
+	bool spin;
+	u32 bytes;
+	u32 answer_bytes;
+	u32 count;
+	u32 window;
+	u32 batch;
+	u32 gap_ns;
+	u64 busy_ns;
+	u64 recv_ns;
+	u64 send_ns;
+	u64 total_ns;
+};
 
 int dsm_net_init(void);
 void dsm_net_exit(void);
@@ -228,6 +282,12 @@ void dsm_net_mr_free(struct dsm_mr *mr);
 void dsm_net_spin_begin(struct dsm_net *net);
 bool dsm_net_poll(struct dsm_net *net, u16 node);
 void dsm_net_spin_end(struct dsm_net *net);
+
+/* Keep the transport from being freed, if it is not stopping; dsm_net_stop() waits for it. */
+int dsm_net_hold(struct dsm_net *net);
+void dsm_net_release(struct dsm_net *net);
+/* Send PINGs and wait for the answers; see ping.c. */
+int dsm_net_ping(struct dsm_net *net, struct dsm_net_ping *p);
 
 int dsm_net_peer_stats(struct dsm_net *net, u16 node, struct dsm_net_peer_stats *out);
 /* Name of the RDMA device that serves the listening address, for status. */

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * What decides by which mechanism messages go: limits that can be set while messages are under way.
- * Sends nothing.
+ * What decides by which mechanism messages go: limits that can be set while messages are under way,
+ * and that are measured with the first peer that comes up. Never changes what somebody has set.
+ *
+ * The measurement takes BUDGET_NS at most and runs beside whatever the node does. It is coarse: the
+ * forms that are compared take turns, of each the median counts, and a default stays unless another
+ * value is better by a quarter, which is about what medians of so few trials differ by in emulated
+ * guests. If time runs out or the peer is lost, the default stays as well.
  */
+#include <linux/sort.h>
+
 #include "net.h"
+
+#define BUDGET_NS (50 * NSEC_PER_MSEC)
+#define TRIALS 5
+#define TRAIN 32
 
 static struct {
 	u32 value;
 	u32 min;
 	u32 max;
+	bool fixed;
 } tunables[DSM_NET_TUNABLES] = {
 	[DSM_NET_INLINE_MAX] = { .value = 256, .max = DSM_INLINE_BYTES },
 	[DSM_NET_BATCH_MAX] = { .value = 16, .min = 1, .max = DSM_BATCH_MAX },
@@ -42,7 +54,7 @@ u32 dsm_net_tunable(enum dsm_net_tunable which)
 /**
  * dsm_net_set_tunable() - change a limit
  * @which: limit
- * @value: new value; messages sent from now on obey it
+ * @value: new value; messages sent from now on obey it, and no measurement changes it any more
  *
  * Context: any.
  * Return: 0; -ERANGE: it is out of bounds, nothing was changed.
@@ -51,6 +63,148 @@ int dsm_net_set_tunable(enum dsm_net_tunable which, u32 value)
 {
 	if (value < tunables[which].min || value > tunables[which].max)
 		return -ERANGE;
+	WRITE_ONCE(tunables[which].fixed, true);
 	WRITE_ONCE(tunables[which].value, value);
 	return 0;
+}
+
+/* ---- measuring ---- */
+
+static void measured(enum dsm_net_tunable which, u32 value)
+{
+	if (!READ_ONCE(tunables[which].fixed))
+		WRITE_ONCE(tunables[which].value, value);
+}
+
+static int compare(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static u64 median(u64 *times)
+{
+	sort(times, TRIALS, sizeof(*times), compare, NULL);
+	return times[TRIALS / 2];
+}
+
+static int one_run(struct dsm_net *net, struct dsm_net_ping *p, u64 end, u64 *time)
+{
+	int err;
+
+	if (ktime_get_ns() >= end)
+		return -ETIME;
+	err = dsm_net_ping(net, p);
+	*time = p->total_ns;
+	return err;
+}
+
+/*
+ * Round trips of a request and its reply, inline and gathered, by their length. The longest that does
+ * not lose counts; lengths above the default must win.
+ */
+static int measure_inline(struct dsm_net *net, u16 node, u64 end)
+{
+	static const u32 lengths[] = { 64, 128, 256, DSM_INLINE_BYTES };
+	u64 inlined[TRIALS], gathered[TRIALS], a, b;
+	u32 best = 0, i, k;
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		struct dsm_net_ping p = {
+			.node = node, .priority = DSM_NET_CALL, .count = 1, .window = 1, .batch = 1,
+			.bytes = lengths[i] - DSM_HDR_BYTES,
+			.answer_bytes = lengths[i] - DSM_HDR_BYTES,
+		};
+
+		for (k = 0; !err && k < TRIALS; k++) {
+			p.mech = DSM_NET_INLINE;
+			err = one_run(net, &p, end, &inlined[k]);
+			p.mech = DSM_NET_GATHER;
+			if (!err)
+				err = one_run(net, &p, end, &gathered[k]);
+		}
+		if (err)
+			break;
+		a = median(inlined);
+		b = median(gathered);
+		if (lengths[i] <= tunables[DSM_NET_INLINE_MAX].value ? a > b + b / 4 : a > b)
+			break;
+		best = lengths[i];
+	}
+	/* The device does not take more. */
+	if (err == -EMSGSIZE)
+		err = 0;
+	if (!err)
+		measured(DSM_NET_INLINE_MAX, best);
+	return err;
+}
+
+/* Trains of short messages, by the number in one doorbell. */
+static int measure_batch(struct dsm_net *net, u16 node, u64 end)
+{
+	static const u32 batches[] = { 1, 4, 16, DSM_BATCH_MAX };
+	struct dsm_net_ping p = {
+		.node = node, .priority = DSM_NET_LOW, .mech = DSM_NET_GATHER, .one_way = true,
+		.count = TRAIN, .window = DSM_PINGS_MAX, .bytes = 64 - DSM_HDR_BYTES,
+	};
+	u64 times[ARRAY_SIZE(batches)][TRIALS], time, usual = 0, least = U64_MAX;
+	u32 i, k, best = 0;
+	int err = 0;
+
+	for (k = 0; k < TRIALS; k++)
+		for (i = 0; !err && i < ARRAY_SIZE(batches); i++) {
+			p.batch = batches[i];
+			err = one_run(net, &p, end, &times[i][k]);
+		}
+	if (err)
+		return err;
+	for (i = 0; i < ARRAY_SIZE(batches); i++) {
+		time = median(times[i]);
+		if (batches[i] == tunables[DSM_NET_BATCH_MAX].value)
+			usual = time;
+		if (time < least) {
+			least = time;
+			best = batches[i];
+		}
+	}
+	if (least < usual - usual / 4)
+		measured(DSM_NET_BATCH_MAX, best);
+	return 0;
+}
+
+/**
+ * dsm_tune_work() - measure with the first peer
+ * @work: tune_work of a transport
+ *
+ * Context: process; sleeps for the answers of PINGs.
+ */
+void dsm_tune_work(struct work_struct *work)
+{
+	struct dsm_net *net = container_of(work, struct dsm_net, tune_work);
+	u64 end = ktime_get_ns() + BUDGET_NS;
+	int err;
+
+	err = measure_inline(net, net->tune_node, end);
+	if (!err)
+		err = measure_batch(net, net->tune_node, end);
+	pr_debug("dsm: inline_max %u, batch_max %u: %d\n", dsm_tune(DSM_NET_INLINE_MAX),
+		 dsm_tune(DSM_NET_BATCH_MAX), err);
+}
+
+/**
+ * dsm_tune_start() - a peer has come up: if it is the first one, measure
+ * @peer: peer
+ *
+ * Context: process.
+ */
+void dsm_tune_start(struct dsm_peer *peer)
+{
+	struct dsm_net *net = peer->net;
+
+	if (xchg(&net->tuned, true))
+		return;
+	net->tune_node = peer->node;
+	queue_work(net->slow_wq, &net->tune_work);
 }
