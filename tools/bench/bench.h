@@ -88,5 +88,6 @@ int test_manager(struct bench *b);
 int test_release(struct bench *b);
 int test_diff(struct bench *b);
 int test_runs(struct bench *b);
+int test_logp(struct bench *b);
 
 #endif

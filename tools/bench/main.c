@@ -29,6 +29,7 @@ static const struct test {
 	  test_manager, false },
 	{ "release", "release of 1, 128 and 256 pages by rank 1", test_release, false },
 	{ "diff", "release of one page by bytes changed", test_diff, false },
+	{ "logp", "messages: LogP parameters, bursts, bandwidth, empty calls (root)", test_logp, false },
 	{ "runs", "release of 16 pages by runs of 8 bytes in each", test_runs, false },
 };
 

@@ -46,6 +46,7 @@ CASES = (
          manager=AT_WRITER),
     Case("runs", "diffs by number of runs", ["runs"], ["diffpath=msg", "diffpath=write"],
          manager=AT_WRITER),
+    Case("logp", "messages", ["logp"], [""]),
     Case("pipe", "ORIG and PIPE", ["release"],
          ["diff=orig", *(s + ",diffpath=msg" for s in PIPE)],
          full_settings=["diff=orig,diffpath=write", *(s + ",diffpath=msg" for s in PIPE_REST),
@@ -54,8 +55,6 @@ CASES = (
 
 # Rows of the plan for which the module offers nothing that a program could measure.
 NOT_OFFERED = (
-    ("LogP signatures, bandwidth by mechanism, null remote call",
-     "not measured: the module has no call that sends a message and nothing else"),
     ("REG_MR and LOCAL_INV in the kernel",
      "not measured: only the module could; window_bind_invalidate is what a program reaches"),
 )
