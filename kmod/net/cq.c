@@ -200,7 +200,7 @@ static bool serve_now(struct dsm_cq *q, bool look, bool *found)
 
 static bool serve_peer(struct dsm_net *net, u16 node, bool look)
 {
-	struct dsm_peer *peer = dsm_peer_find(net, node);
+	struct dsm_peer *peer = dsm_peer_find_any(net, node);
 	bool found = false, all = true;
 
 	clear_bit(node, net->fired);
@@ -277,7 +277,7 @@ void dsm_net_spin_end(struct dsm_net *net)
 		return;
 	/* The atomic orders this after it; pairs with the second barrier in leave_to_spinner(). */
 	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
-		peer = dsm_peer_find(net, node);
+		peer = dsm_peer_find_any(net, node);
 		if (!peer)
 			continue;
 		queue_if_fired(&peer->tx_cq);

@@ -141,7 +141,7 @@ struct dsm_mr *dsm_net_mr_new(struct dsm_net *net, u16 via, struct page **pages,
 	err = dsm_net_hold(net);
 	if (err)
 		return ERR_PTR(err);
-	peer = dsm_peer_find(net, via);
+	peer = dsm_peer_find_any(net, via);
 	if (!net->one_sided || (access & DSM_MR_ATOMIC && !net->atomics))
 		mr = ERR_PTR(-EOPNOTSUPP);
 	else

@@ -426,8 +426,15 @@ struct dsm_net {
 struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active);
 void dsm_peer_get(struct dsm_peer *peer);
 void dsm_peer_put(struct dsm_peer *peer);
+struct dsm_peer *dsm_peer_find_any(struct dsm_net *net, u16 node);
 struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node);
 int dsm_peer_claim(struct dsm_peer *peer, u16 node);
+int dsm_peer_stand_alone(struct dsm_peer *peer);
+/* Is it the connection of this node with itself? */
+static inline bool dsm_peer_is_self(const struct dsm_peer *peer)
+{
+	return peer->node != DSM_NO_NODE && peer->node == peer->self;
+}
 int dsm_peer_claim_addr(struct dsm_peer *peer, const struct sockaddr_in *addr);
 void dsm_peer_established(struct dsm_qp *qp);
 void dsm_peer_leave(struct dsm_peer *peer, const char *reason);

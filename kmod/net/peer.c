@@ -58,14 +58,14 @@ void dsm_peer_put(struct dsm_peer *peer)
 }
 
 /**
- * dsm_peer_find() - look up a peer by its id
+ * dsm_peer_find_any() - look up a peer by its id, or the connection of this node with itself
  * @net:  transport
  * @node: id, any value
  *
  * Context: any.
- * Return: the peer with a reference, or NULL.
+ * Return: the peer with a reference, or NULL. It may have no connection but B.
  */
-struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node)
+struct dsm_peer *dsm_peer_find_any(struct dsm_net *net, u16 node)
 {
 	struct dsm_peer *peer;
 
@@ -77,6 +77,24 @@ struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node)
 		peer = NULL;
 	rcu_read_unlock();
 	return peer;
+}
+
+/**
+ * dsm_peer_find() - look up a peer by its id
+ * @net:  transport
+ * @node: id, any value
+ *
+ * Context: process.
+ * Return: the peer with a reference, or NULL.
+ */
+struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node)
+{
+	struct dsm_peer *peer = dsm_peer_find_any(net, node);
+
+	if (!peer || !dsm_peer_is_self(peer))
+		return peer;
+	dsm_peer_put(peer);
+	return NULL;
 }
 
 /**
@@ -105,7 +123,7 @@ int dsm_peer_claim(struct dsm_peer *peer, u16 node)
 		err = READ_ONCE(other->state) >= DSM_PEER_CLOSING ? -EAGAIN : -EEXIST;
 	} else {
 		peer->node = node;
-		/* Pairs with rcu_dereference() in dsm_peer_find(). */
+		/* Pairs with rcu_dereference() in dsm_peer_find_any(). */
 		rcu_assign_pointer(net->slot[node], peer);
 	}
 	spin_unlock(&net->lock);
@@ -130,6 +148,37 @@ static int judge_namesake(struct dsm_peer *peer, struct dsm_peer *other)
 		err = -EAGAIN;
 	}
 	spin_unlock_bh(&other->lock);
+	return err;
+}
+
+/**
+ * dsm_peer_stand_alone() - the connection of this node with itself stands
+ * @peer: peer in set-up whose connection B works
+ *
+ * It takes this node's own id, and nobody is told.
+ *
+ * Context: process.
+ * Return: 0; -EEXIST if there is one already, -ESHUTDOWN if @peer is being closed.
+ */
+int dsm_peer_stand_alone(struct dsm_peer *peer)
+{
+	struct dsm_net *net = peer->net;
+	int err = -EEXIST;
+
+	spin_lock(&net->lock);
+	if (!rcu_access_pointer(net->slot[peer->self])) {
+		spin_lock_bh(&peer->lock);
+		err = -ESHUTDOWN;
+		if (peer->state == DSM_PEER_SETUP) {
+			peer->node = peer->self;
+			state_set(peer, DSM_PEER_UP);
+			/* Pairs with rcu_dereference() in dsm_peer_find_any(). */
+			rcu_assign_pointer(net->slot[peer->node], peer);
+			err = 0;
+		}
+		spin_unlock_bh(&peer->lock);
+	}
+	spin_unlock(&net->lock);
 	return err;
 }
 
@@ -300,7 +349,7 @@ void dsm_peer_fail(struct dsm_peer *peer, enum dsm_why why, int err, const char 
 void dsm_peer_leave(struct dsm_peer *peer, const char *reason)
 {
 	spin_lock_bh(&peer->lock);
-	if (peer->state == DSM_PEER_UP)
+	if (peer->state == DSM_PEER_UP && !dsm_peer_is_self(peer))
 		peer->leaving = true;
 	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ESHUTDOWN, reason);
 	spin_unlock_bh(&peer->lock);

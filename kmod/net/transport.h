@@ -246,6 +246,11 @@ void dsm_net_xfer_free(struct dsm_net *net, struct dsm_xfer *xfer);
  */
 int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer);
 /*
+ * Make transfers to the own id work, and registrations with @via the own id. Once, and before any
+ * peer is needed; then they work until the transport is stopped. -EEXIST: done already.
+ */
+int dsm_net_self_open(struct dsm_net *net);
+/*
  * Does the device of this transport do READs and WRITEs of DSM_XFER_SEGS segments, signals,
  * and fast registration of DSM_MR_PAGES pages? Without, dsm_net_mr_new() and
  * dsm_net_xfer() refuse.

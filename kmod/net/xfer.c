@@ -485,7 +485,7 @@ int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer)
 	for (x = xfer; x; x = x->next)
 		if (WARN_ON_ONCE(!is_sane(net, x, xfer->dst)))
 			return -EINVAL;
-	peer = dsm_peer_find(net, xfer->dst);
+	peer = dsm_peer_find_any(net, xfer->dst);
 	if (!peer)
 		return -EHOSTDOWN;
 	err = hand_over(peer, xfer);
