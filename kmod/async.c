@@ -14,7 +14,7 @@
 #include "core/barrier.h"
 #include "core/flag.h"
 #include "core/interval.h"
-#include "core/lock.h"
+#include "core/rlock.h"
 #include "core/release.h"
 #include "ctl/trace.h"
 #include "shell.h"
@@ -100,7 +100,7 @@ static int ask_lock(struct dsm_async *a, struct dsm_actions *acts)
 
 	a->wait.w.owner = (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
 	a->wait.w.try_only = a->arg.kind == DSM_ASYNC_TRYLOCK;
-	return dsm_lock_acquire(dsm_node.engine, a->region->space, a->arg.key, &a->wait.w, acts);
+	return dsm_anylock_acquire(dsm_node.engine, a->region->space, a->arg.key, &a->wait.w, acts);
 }
 
 static bool give_up_lock(struct dsm_async *a)

@@ -12,6 +12,7 @@
 #include "core/direct.h"
 #include "core/fetch.h"
 #include "core/page.h"
+#include "core/rlock.h"
 #include "shell.h"
 
 /* A chunk is registered when one page in so many is in use: memory grows by that factor at most. */
@@ -399,6 +400,8 @@ void dsm_chunk_xfer_done(struct dsm_xfer *x)
 	dsm_step_begin(&acts);
 	if (x->kind == DSM_XFER_KIND_DIFF)
 		dsm_direct_done(n->engine, x, &acts);
+	else if (x->kind == DSM_XFER_KIND_RLOCK)
+		dsm_rlock_on_xfer(n->engine, x, &acts);
 	else
 		dsm_fetch_on_read(n->engine, x, &acts);
 	spare = !dsm_engine_wants(n->engine, DSM_POOL_XFER);

@@ -483,7 +483,8 @@ static int apply_to_region(struct dsm_wire_control *msg)
 		 * ours may be under way to them. Ends with the transfer or its peer.
 		 */
 		dsm_regions_settle();
-		wait_event(dsm_node.changed, !atomic_read(&r->transfers));
+		wait_event(dsm_node.changed,
+			   !atomic_read(&r->transfers) && !READ_ONCE(r->space->busy));
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
 		atomic_cmpxchg(&r->opens, -1, 0);
@@ -552,6 +553,8 @@ static void serve(struct work_struct *work)
 		break;
 	case DSM_CONTROL_APPLY_CREATE:
 		err = dsm_region_add(&q->msg.region);
+		if (err == -EOPNOTSUPP)
+			say(&q->msg, err, "its RDMA device lacks atomics, which sync=rdma needs");
 		break;
 	default:
 		err = apply_to_region(&q->msg);
@@ -635,6 +638,10 @@ int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_
 		ret = dsm_policy_built(&p, err->text, sizeof(err->text));
 	if (ret)
 		return ret;
+	if (p.sync == DSM_SYNC_RDMA && !dsm_rsync_possible()) {
+		dsm_errtxt_set(err, "sync=rdma needs atomics, which the RDMA device of this node lacks; use sync=msg");
+		return -EOPNOTSUPP;
+	}
 	strscpy((char *)desc.name, arg->name, sizeof(desc.name));
 	dsm_policy_format(&p, (char *)desc.policy, sizeof(desc.policy));
 	ret = region_op(DSM_CONTROL_CREATE, &desc, err);

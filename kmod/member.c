@@ -297,6 +297,7 @@ static void undo(struct dsm_node *n)
 	dsm_control_drain();
 	dsm_ctl_peers_del();
 	dsm_regions_drop_all();
+	dsm_rsync_free();
 	dsm_engine_stop();
 	dsm_xfertest_forget();
 	down_write(&n->net_lock);

@@ -379,6 +379,7 @@ void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr)
 	up_write(&n->net_lock);
 	trace_dsm_peer(node, true, "");
 	dsm_ctl_peer_add(node);
+	dsm_rsync_tell(node);
 	wake_up_all(&n->changed);
 }
 
@@ -534,7 +535,7 @@ void dsm_engine_start(void)
 	struct dsm_node *n = &dsm_node;
 	struct dsm_core_stats stats;
 
-	memset(n->tables, 0, 3 * DSM_KEY_BUCKETS * sizeof(*n->tables));
+	memset(n->tables, 0, DSM_KEY_TABLES * DSM_KEY_BUCKETS * sizeof(*n->tables));
 	spin_lock(&n->lock);
 	/* Like all counters they count since the module was loaded. */
 	stats = n->engine->stats;
@@ -583,7 +584,7 @@ static int create_caches(struct dsm_node *n)
 	static const char * const names[DSM_POOL_COUNT] = {
 		[DSM_POOL_INTERVAL] = "dsm_interval", [DSM_POOL_LOCK] = "dsm_lock",
 		[DSM_POOL_BARRIER] = "dsm_barrier", [DSM_POOL_FLAG] = "dsm_flag",
-		[DSM_POOL_REQUEST] = "dsm_request",
+		[DSM_POOL_REQUEST] = "dsm_request", [DSM_POOL_RLOCK] = "dsm_rlock",
 	};
 	u32 kind;
 
@@ -625,7 +626,7 @@ int dsm_node_init(void)
 	if (err)
 		goto err_caches;
 	err = -ENOMEM;
-	n->tables = kvcalloc(3 * DSM_KEY_BUCKETS, sizeof(*n->tables), GFP_KERNEL);
+	n->tables = kvcalloc(DSM_KEY_TABLES * DSM_KEY_BUCKETS, sizeof(*n->tables), GFP_KERNEL);
 	n->engine = kvzalloc(sizeof(*n->engine), GFP_KERNEL);
 	if (!n->tables || !n->engine)
 		goto err_engine;

@@ -193,7 +193,8 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
  * @desc: description from the coordinator
  *
  * Context: process; sleeps.
- * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left.
+ * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left; -EOPNOTSUPP
+ * sync=rdma without atomics, -EHOSTDOWN its memory cannot be registered any more.
  */
 int dsm_region_add(const struct dsm_wire_region *desc)
 {
@@ -210,6 +211,8 @@ int dsm_region_add(const struct dsm_wire_region *desc)
 	xa_init(&r->keys);
 	r->space = kzalloc(sizeof(*r->space), GFP_KERNEL);
 	err = r->space ? fill(r, desc) : -ENOMEM;
+	if (!err && r->space->policy.sync == DSM_SYNC_RDMA)
+		err = dsm_rsync_need();
 	if (err)
 		goto err_put;
 	r->mm = dsm_mm_create(&dsm_shell_mm_ops, r, r->pages);

@@ -165,6 +165,13 @@ bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), voi
 int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable);
 void dsm_spin_learn(enum dsm_spin_kind kind, bool spun, u64 took_ns);
 
+/* ---- rsync.c ---- */
+bool dsm_rsync_possible(void);
+int dsm_rsync_need(void);
+void dsm_rsync_tell(u16 node);
+void dsm_rsync_free(void);
+int dsm_rsync_signal(u16 node, u32 imm);
+
 /* ---- xfer.c ---- */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);
 int dsm_shell_signal(void *ctx, u16 node, u32 imm);

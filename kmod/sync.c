@@ -12,7 +12,7 @@
 #include "core/barrier.h"
 #include "core/flag.h"
 #include "core/interval.h"
-#include "core/lock.h"
+#include "core/rlock.h"
 #include "core/page.h"
 #include "core/release.h"
 #include "ctl/trace.h"
@@ -340,7 +340,7 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 	wait.w.owner = core_owner(o);
 	wait.w.try_only = flags & DSM_LOCK_TRY;
 	dsm_step_begin(&acts);
-	ret = dsm_lock_acquire(n->engine, r->space, key, &wait.w, &acts);
+	ret = dsm_anylock_acquire(n->engine, r->space, key, &wait.w, &acts);
 	dsm_step_end(&acts);
 	if (ret == -EINPROGRESS) {
 		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_REQUEST, DSM_NO_NODE);
@@ -372,7 +372,7 @@ int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 	int ret;
 
 	dsm_step_begin(&acts);
-	ret = dsm_lock_release(dsm_node.engine, r->space, key, &owner, &acts);
+	ret = dsm_anylock_release(dsm_node.engine, r->space, key, &owner, &acts);
 	dsm_step_end_flushing(&acts);
 	if (ret == DSM_LOCK_COUNTED)
 		dsm_quota_uncharge(o->uid);
@@ -395,7 +395,7 @@ int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_own
 	int ret;
 
 	spin_lock(&dsm_node.lock);
-	ret = dsm_lock_consistent(dsm_node.engine, r->space, key, &owner);
+	ret = dsm_anylock_consistent(dsm_node.engine, r->space, key, &owner);
 	spin_unlock(&dsm_node.lock);
 	return ret;
 }
@@ -598,7 +598,8 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 		;
 	do {
 		dsm_step_begin(&acts);
-		found = dsm_lock_owner_gone(dsm_node.engine, r->id, file, tgid, &acts);
+		found = dsm_anylock_owner_gone(dsm_node.engine, r->space, file, tgid,
+					       &acts);
 		dsm_step_end(&acts);
 		if (found == DSM_LOCK_COUNTED)
 			dsm_quota_uncharge(uid);

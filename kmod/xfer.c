@@ -3,6 +3,7 @@
 /*
  * Ends of one-sided transfers and signals of peers: hands each to whom it is for. Decides nothing.
  */
+#include "core/rlock.h"
 #include "shell.h"
 
 /**
@@ -21,6 +22,7 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
 	case DSM_XFER_KIND_FETCH:
 	case DSM_XFER_KIND_MERGE:
 	case DSM_XFER_KIND_DIFF:
+	case DSM_XFER_KIND_RLOCK:
 		dsm_chunk_xfer_done(xfer);
 		break;
 	default:
@@ -42,6 +44,12 @@ int dsm_shell_signal(void *ctx, u16 node, u32 imm)
 	switch (imm >> 24) {
 	case DSM_SIGNAL_TEST:
 		return dsm_xfertest_signal(node, imm);
+	case DSM_SIGNAL_NEXT:
+	case DSM_SIGNAL_GRANT:
+	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_DEAD:
+	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_BOARD:
+	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_DEAD | DSM_SIGNAL_GRANT_BOARD:
+		return dsm_rsync_signal(node, imm);
 	default:
 		return -EPROTO;
 	}

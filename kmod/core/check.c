@@ -101,8 +101,22 @@ static bool check_flag(struct dsm_reader *r)
 	       !body.reserved[2] && dsm_know_check(r) && dsm_reader_done(r);
 }
 
+static bool check_rlock(struct dsm_reader *r, u8 type)
+{
+	struct dsm_wire_rlock body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	if (body.reserved[0] || body.reserved[1] || body.reserved[2] || !dsm_reader_done(r))
+		return false;
+	if (type == DSM_MSG_RLOCK)
+		return body.op <= DSM_RLOCK_BROKEN && !body.status && !body.addr && !body.rkey &&
+		       !body.word;
+	return body.op == DSM_RLOCK_OPEN || body.op == DSM_RLOCK_LOST;
+}
+
 static bool check_body(struct dsm_reader *r, u8 type)
 {
+	struct dsm_wire_rsync_key key;
 	struct dsm_wire_arrive arrive;
 
 	switch (type) {
@@ -139,6 +153,12 @@ static bool check_body(struct dsm_reader *r, u8 type)
 	case DSM_MSG_SYNC_PUSH:
 	case DSM_MSG_SYNC_REPLY:
 		return check_flag(r);
+	case DSM_MSG_RLOCK:
+	case DSM_MSG_RLOCK_REPLY:
+		return check_rlock(r, type);
+	case DSM_MSG_RSYNC_KEY:
+		dsm_reader_take(r, &key, sizeof(key));
+		return !key.reserved && dsm_reader_done(r);
 	default:
 		return false;
 	}

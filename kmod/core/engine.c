@@ -13,6 +13,7 @@
 #include "lock.h"
 #include "page.h"
 #include "release.h"
+#include "rlock.h"
 
 #define LOG_CAP 65536u		/* records of 128 bytes: 8 MiB */
 #define LOCK_CAP 65536u		/* cached tokens: about 16 MiB */
@@ -31,7 +32,7 @@ void dsm_actions_init(struct dsm_actions *acts)
 /**
  * dsm_engine_init() - an engine without peers and regions
  * @e:      memory of the engine
- * @tables: 3 * DSM_KEY_BUCKETS zeroed list heads
+ * @tables: DSM_KEY_TABLES * DSM_KEY_BUCKETS zeroed list heads
  * @shell:  back pointer
  *
  * Context: any; nobody else uses @e yet.
@@ -49,6 +50,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	e->locks = tables;
 	e->barriers = tables + DSM_KEY_BUCKETS;
 	e->flags = tables + 2 * DSM_KEY_BUCKETS;
+	e->rlocks = tables + 3 * DSM_KEY_BUCKETS;
 	INIT_LIST_HEAD(&e->rel_waiters);
 	INIT_LIST_HEAD(&e->rel_conts);
 	INIT_LIST_HEAD(&e->acq_waiters);
@@ -56,6 +58,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	INIT_LIST_HEAD(&e->deferred);
 	INIT_LIST_HEAD(&e->held);
 	INIT_LIST_HEAD(&e->cached);
+	INIT_LIST_HEAD(&e->rlocks_held);
 	INIT_LIST_HEAD(&e->idle_barriers);
 	for (i = 0; i < DSM_REL_SLOTS; i++)
 		INIT_LIST_HEAD(&e->rel[i].notes);
@@ -101,6 +104,7 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 	e->alive |= 1ull << node;
 	e->n_nodes = max_t(u16, e->n_nodes, node + 1);
 	memset(e->peer_known[node], 0, sizeof(e->peer_known[node]));
+	e->mail_key[node] = (struct dsm_key){};
 	forget_user(e, node);	/* who had this id before is another */
 }
 
@@ -186,110 +190,6 @@ u64 dsm_space_lost(struct dsm_engine *e, u32 region)
 	struct dsm_space *s = dsm_space_find(e, region);
 
 	return s ? s->users & ~e->alive : 0;
-}
-
-static void forget_requests(struct dsm_engine *e, struct list_head *list)
-{
-	struct dsm_request *q, *tmp;
-
-	list_for_each_entry_safe(q, tmp, list, cont.link) {
-		list_del(&q->cont.link);
-		dsm_served_free(e, q);
-	}
-}
-
-/*
- * Remote requests that wait for a pull or are ready; what
- * else is in such a list belongs to others.
- */
-static void forget_conts(struct dsm_engine *e, struct list_head *list, u32 region)
-{
-	struct dsm_request *q;
-	struct dsm_cont *c, *tmp;
-
-	list_for_each_entry_safe(c, tmp, list, link) {
-		if (c->kind != DSM_CONT_REQUEST)
-			continue;
-		q = container_of(c, struct dsm_request, cont);
-		if (region && q->region != region)
-			continue;
-		list_del(&c->link);
-		dsm_served_free(e, q);
-	}
-}
-
-/**
- * dsm_engine_forget() - drop the objects of a region's keys
- * @e:      engine
- * @region: id, 0 = all, and the log with it
- *
- * Context: engine lock held; no thread waits for any of them.
- */
-void dsm_engine_forget(struct dsm_engine *e, u32 region)
-{
-	struct hlist_node *tmp;
-	struct dsm_barrier *b;
-	struct dsm_lock *l;
-	struct dsm_flag *f;
-	u32 i;
-
-	for (i = 0; i < DSM_KEY_BUCKETS; i++) {
-		hlist_for_each_entry_safe(l, tmp, &e->locks[i], by_key) {
-			if (region && l->region != region)
-				continue;
-			dsm_lock_recall(e, l);
-			if (l->state == DSM_LOCK_CACHED && !list_empty(&l->list))
-				e->n_cached--;
-			hlist_del(&l->by_key);
-			list_del_init(&l->list);
-			list_del_init(&l->cont.link);
-			forget_requests(e, &l->queued);
-			e->n_locks--;
-			dsm_pool_give(e, DSM_POOL_LOCK, l);
-		}
-		hlist_for_each_entry_safe(b, tmp, &e->barriers[i], by_key) {
-			if (region && b->region != region)
-				continue;
-			if (!b->seen) {
-				list_del(&b->idle);
-				e->n_idle_barriers--;
-			}
-			forget_requests(e, &b->arrivals);
-			hlist_del(&b->by_key);
-			dsm_pool_give(e, DSM_POOL_BARRIER, b);
-		}
-		hlist_for_each_entry_safe(f, tmp, &e->flags[i], by_key) {
-			if (region && f->region != region)
-				continue;
-			forget_requests(e, &f->waiters);
-			hlist_del(&f->by_key);
-			dsm_pool_give(e, DSM_POOL_FLAG, f);
-		}
-	}
-	forget_conts(e, &e->ready, region);
-	for (i = 0; i < DSM_MAX_NODES; i++) {
-		forget_conts(e, &e->pull[i].now, region);
-		forget_conts(e, &e->pull[i].then, region);
-	}
-	if (region)
-		return;
-	forget_requests(e, &e->deferred);
-	for (i = 0; i < DSM_MAX_NODES; i++) {
-		struct dsm_interval *rec, *next;
-
-		list_for_each_entry_safe(rec, next, &e->log[i], link) {
-			list_del(&rec->link);
-			dsm_pool_give(e, DSM_POOL_INTERVAL, rec);
-		}
-	}
-	for (i = 0; i < DSM_REL_SLOTS; i++) {
-		struct dsm_interval *rec, *next;
-
-		list_for_each_entry_safe(rec, next, &e->rel[i].notes, link) {
-			list_del(&rec->link);
-			dsm_pool_give(e, DSM_POOL_INTERVAL, rec);
-		}
-	}
 }
 
 /* ---- helpers of the units ---- */
@@ -560,6 +460,12 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 	case DSM_MSG_SYNC_PUSH:
 	case DSM_MSG_SYNC_REPLY:
 		return dsm_flag_on_message(e, from, &hdr, &r, acts);
+	case DSM_MSG_RLOCK:
+		return dsm_rlock_on_request(e, from, &hdr, &r, acts);
+	case DSM_MSG_RLOCK_REPLY:
+		return dsm_rlock_on_reply(e, from, &hdr, &r, acts);
+	case DSM_MSG_RSYNC_KEY:
+		return dsm_rsync_on_key(e, from, &r);
 	default:
 		return dsm_lock_on_message(e, from, &hdr, &r, acts);
 	}
@@ -584,6 +490,12 @@ static void run_cont(struct dsm_engine *e, struct dsm_cont *c, struct dsm_action
 	case DSM_CONT_RETURNED:
 		dsm_lock_return_ready(e, container_of(c, struct dsm_lock, cont), acts);
 		break;
+	case DSM_CONT_RLOCK_LEARNED:
+		dsm_rlock_learned(e, container_of(c, struct dsm_rlock, cont), acts);
+		break;
+	case DSM_CONT_RLOCK_RELEASED:
+		dsm_rlock_released(e, container_of(c, struct dsm_rlock, cont), acts);
+		break;
 	default:
 		q = container_of(c, struct dsm_request, cont);
 		if (q->type == DSM_MSG_BAR_ARRIVE || q->type == DSM_MSG_BAR_DEPART)
@@ -593,15 +505,21 @@ static void run_cont(struct dsm_engine *e, struct dsm_cont *c, struct dsm_action
 	}
 }
 
+static u64 target_of(struct dsm_cont *c)
+{
+	return c->kind == DSM_CONT_RLOCK_RELEASED ? container_of(c, struct dsm_rlock, cont)->target :
+						    container_of(c, struct dsm_lock, cont)->target;
+}
+
 static struct dsm_cont *next_ready(struct dsm_engine *e)
 {
-	struct dsm_lock *l;
+	struct dsm_cont *c;
 
 	if (!list_empty(&e->ready))
 		return list_first_entry(&e->ready, struct dsm_cont, link);
-	list_for_each_entry(l, &e->rel_conts, cont.link)
-		if (l->target <= e->rel_done)
-			return &l->cont;
+	list_for_each_entry(c, &e->rel_conts, link)
+		if (target_of(c) <= e->rel_done)
+			return c;
 	return NULL;
 }
 
@@ -642,6 +560,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 	u32 i;
 
 	e->alive &= ~(1ull << node);
+	e->mail_key[node] = (struct dsm_key){};
 	dsm_know_peer_lost(e, node, acts);
 	dsm_pipe_peer_lost(e, node, acts);
 	for (i = 0; i < ARRAY_SIZE(e->requests); i++)
@@ -653,7 +572,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 static u32 freed_keys(const struct dsm_engine *e)
 {
 	return e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_BARRIER].count +
-	       e->pool[DSM_POOL_FLAG].count;
+	       e->pool[DSM_POOL_FLAG].count + e->pool[DSM_POOL_RLOCK].count;
 }
 
 /**
@@ -671,6 +590,7 @@ int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
 			   struct dsm_actions *acts)
 {
 	struct dsm_barrier *b;
+	struct dsm_rlock *rl;
 	struct dsm_lock *l;
 	struct dsm_flag *f;
 	u32 before = freed_keys(e);
@@ -689,6 +609,11 @@ int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
 	hlist_for_each_entry(f, &e->flags[bucket], by_key)
 		if (n++ == skip) {
 			dsm_flag_peer_lost(e, f, node, acts);
+			goto one_done;
+		}
+	hlist_for_each_entry(rl, &e->rlocks[bucket], by_key)
+		if (n++ == skip) {
+			dsm_rlock_peer_lost(e, rl, node, acts);
 			goto one_done;
 		}
 	return -1;

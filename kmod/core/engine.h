@@ -20,6 +20,7 @@
 
 struct dsm_engine;
 struct dsm_page;
+struct dsm_rsync;
 struct dsm_slots;
 
 /**
@@ -120,6 +121,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @all_told: every notice of this region that this node had to apply, it has applied; set by the
  *           shell for a region that this node knows from before its first use
  * @told:    bit by DSM_TOLD_BIT(): a notice named a page of this group that was never touched here
+ * @busy:    sync=rdma: locks that this node has, wants or is giving back
  * @ahead_hits: pages fetched ahead that were used
  * @ahead_wasted: pages fetched ahead that were invalidated before
  * @shell:   the shell's region
@@ -135,6 +137,7 @@ struct dsm_space {
 	struct dsm_slots *slots;
 	bool all_told;
 	u64 told[DSM_TOLD_WORDS];
+	u32 busy;
 	u32 ahead_hits;
 	u32 ahead_wasted;
 	void *shell;
@@ -179,6 +182,8 @@ enum dsm_cont_kind {
 	DSM_CONT_RELEASED,	/* REL done, hand the token on: struct dsm_lock */
 	DSM_CONT_RETURNED,	/* REL done, token goes home: struct dsm_lock */
 	DSM_CONT_REQUEST,	/* serve a remote request: struct dsm_request */
+	DSM_CONT_RLOCK_LEARNED,	/* a lock and what came with it are here: struct dsm_rlock */
+	DSM_CONT_RLOCK_RELEASED,	/* REL done, let the lock go: struct dsm_rlock */
 };
 
 struct dsm_cont {
@@ -301,6 +306,7 @@ enum dsm_pool_kind {
 	DSM_POOL_FLAG,
 	DSM_POOL_REQUEST,
 	DSM_POOL_XFER,
+	DSM_POOL_RLOCK,
 	DSM_POOL_COUNT
 };
 
@@ -380,6 +386,8 @@ struct dsm_pull {
 };
 
 #define DSM_KEY_BUCKETS 4096
+#define DSM_KEY_TABLES 4
+#define DSM_WORD_BUCKETS 1024
 
 /* Counters of the core, indexes of enum dsm_stat in the uapi; the shell adds its own. */
 struct dsm_core_stats {
@@ -413,7 +421,7 @@ struct dsm_core_stats {
  * @rel_wanted:  one more shall open when a slot is free
  * @rel_err:     negative errno of a release that nobody was told yet, or 0
  * @rel_waiters: struct dsm_waiter: threads that wait for a release
- * @rel_conts:   struct dsm_lock: hand on or return the token after a release
+ * @rel_conts:   struct dsm_lock or dsm_rlock: hand on or return the token after a release
  * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only
  *               those that changed wholly; set by the shell at any time, read without the lock
  * @wr_runs_max: diffpath=write: the same; 0: as many as there can be
@@ -441,6 +449,12 @@ struct dsm_core_stats {
  * @cached:      struct dsm_lock: tokens cached here for other managers, oldest first
  * @n_cached:    length of @cached
  * @n_locks:     objects in @locks
+ * @rsync:       memory for sync=rdma, or NULL; the shell's
+ * @rsync_used:  bitmap of the words in it that are given out
+ * @mail_key:    by peer: registration of its mail; rkey 0: not told yet
+ * @rlocks:      hash of struct dsm_rlock by key, DSM_KEY_BUCKETS heads
+ * @rlock_words: the same by number of the word
+ * @rlocks_held: struct dsm_rlock in state HELD
  * @barriers:    hash of struct dsm_barrier, DSM_KEY_BUCKETS heads
  * @idle_barriers: struct dsm_barrier without an episode, oldest first
  * @n_idle_barriers: length of @idle_barriers
@@ -505,6 +519,12 @@ struct dsm_engine {
 	struct list_head cached;
 	u32 n_cached;
 	u32 n_locks;
+	struct dsm_rsync *rsync;
+	u64 rsync_used[128];
+	struct dsm_key mail_key[DSM_MAX_NODES];
+	struct hlist_head *rlocks;
+	struct hlist_head rlock_words[DSM_WORD_BUCKETS];
+	struct list_head rlocks_held;
 	struct hlist_head *barriers;
 	struct list_head idle_barriers;
 	u32 n_idle_barriers;
@@ -516,7 +536,7 @@ struct dsm_engine {
 };
 
 /* ---- set-up ---- */
-/* tables: 3 * DSM_KEY_BUCKETS hlist heads, zeroed, owned by the shell. */
+/* tables: DSM_KEY_TABLES * DSM_KEY_BUCKETS hlist heads, zeroed, owned by the shell. */
 void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shell);
 void dsm_engine_set_self(struct dsm_engine *e, u16 self);
 void dsm_engine_peer_up(struct dsm_engine *e, u16 node);

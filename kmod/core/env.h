@@ -20,6 +20,7 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include <linux/vmalloc.h>
 #include <asm/byteorder.h>
 #include "../compat.h"
 
@@ -35,6 +36,23 @@
 static inline u8 *dsm_env_bytes(void *frame)
 {
 	return page_address((struct page *)frame);
+}
+
+/**
+ * dsm_env_vpage() - the page that holds a byte of memory that is only virtually contiguous
+ * @at: address, from vmalloc()
+ *
+ * Context: any.
+ * Return: page, as transfers take it; @at is dsm_env_voff(@at) bytes from its start.
+ */
+static inline void *dsm_env_vpage(void *at)
+{
+	return vmalloc_to_page(at);
+}
+
+static inline u32 dsm_env_voff(const void *at)
+{
+	return offset_in_page(at);
 }
 
 /* A reference for a message that carries the frame; net drops it. */

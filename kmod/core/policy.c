@@ -328,8 +328,8 @@ int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes)
 {
 	const char *what = NULL;
 
-	if (p->sync == DSM_SYNC_RDMA)
-		what = "sync=rdma";
+	if (p->algo == DSM_ALGO_ARRAY)
+		what = "algo=array";
 	if (!what)
 		return 0;
 	snprintf(why, why_bytes, "%s is not in this version", what);

@@ -8,6 +8,7 @@
 #include "barrier.h"
 #include "flag.h"
 #include "lock.h"
+#include "rlock.h"
 
 /**
  * dsm_engine_wants() - how many objects to add before the next step
@@ -90,6 +91,8 @@ size_t dsm_pool_object_bytes(enum dsm_pool_kind kind)
 		return sizeof(struct dsm_flag);
 	case DSM_POOL_REQUEST:
 		return sizeof(struct dsm_request);
+	case DSM_POOL_RLOCK:
+		return sizeof(struct dsm_rlock);
 	default:
 		return 0;
 	}

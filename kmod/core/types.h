@@ -114,6 +114,7 @@ enum dsm_xfer_op {
  * @DSM_XFER_KIND_FETCH: fetch.c: READ into the frames of the pages from @idx on
  * @DSM_XFER_KIND_MERGE: fetch.c: READ into a page of its own, for page @idx
  * @DSM_XFER_KIND_DIFF:  direct.c: WRITE of changed bytes, from page @idx on
+ * @DSM_XFER_KIND_RLOCK: rlock.c: for the lock of word @idx
  */
 enum dsm_xfer_kind {
 	DSM_XFER_KIND_NONE,
@@ -121,6 +122,7 @@ enum dsm_xfer_kind {
 	DSM_XFER_KIND_FETCH,
 	DSM_XFER_KIND_MERGE,
 	DSM_XFER_KIND_DIFF,
+	DSM_XFER_KIND_RLOCK,
 };
 
 /* Highest byte of a signal's value: whom it is for. */

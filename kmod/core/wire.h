@@ -57,6 +57,9 @@
  * @DSM_MSG_SYNC_PULL:       REQ: bare acquire
  * @DSM_MSG_SYNC_REPLY:      RSP: to both
  * @DSM_MSG_BAR_ASK:         FWD: report arrivals at once, not when they are as many as last time
+ * @DSM_MSG_RLOCK:           REQ: sync=rdma: to a lock's manager: its word is wanted, or its queue broke
+ * @DSM_MSG_RLOCK_REPLY:     RSP: where the word is, or that its queue is void
+ * @DSM_MSG_RSYNC_KEY:       REQ: sync=rdma: registration of the sender's mail
  * @DSM_MSG_TYPE_END:        one past the highest number
  */
 enum dsm_msg_type {
@@ -95,6 +98,9 @@ enum dsm_msg_type {
 	DSM_MSG_SYNC_PULL = 140,
 	DSM_MSG_SYNC_REPLY = 141,
 	DSM_MSG_BAR_ASK = 142,
+	DSM_MSG_RLOCK = 150,
+	DSM_MSG_RLOCK_REPLY = 151,
+	DSM_MSG_RSYNC_KEY = 152,
 	DSM_MSG_TYPE_END
 };
 
@@ -287,6 +293,27 @@ struct dsm_wire_lock {
 	__le64 serial;			/* place in the manager's queue */
 };
 static_assert(sizeof(struct dsm_wire_lock) == 24);
+
+enum dsm_rlock_op { DSM_RLOCK_OPEN, DSM_RLOCK_BROKEN, DSM_RLOCK_LOST };
+
+/* RLOCK: only key and op. RLOCK_REPLY: to OPEN, or LOST with the word's new value. */
+struct dsm_wire_rlock {
+	__le64 key;
+	u8 op;				/* enum dsm_rlock_op */
+	u8 reserved[3];
+	__le32 status;			/* to OPEN: 0 or positive errno */
+	__le64 addr;			/* to OPEN: of the word; LOST: its value */
+	__le32 rkey;
+	__le32 word;			/* its number */
+};
+static_assert(sizeof(struct dsm_wire_rlock) == 32);
+
+struct dsm_wire_rsync_key {
+	__le64 addr;
+	__le32 rkey;
+	__le32 reserved;
+};
+static_assert(sizeof(struct dsm_wire_rsync_key) == 16);
 
 /*
  * BAR_ARRIVE: xid is the ticket of all @count threads, knowledge follows. BAR_ABORT: one thread of

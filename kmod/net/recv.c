@@ -49,6 +49,9 @@ static const u8 type_class[DSM_MSG_TYPE_END] = {
 	[DSM_MSG_SYNC_PULL] = IS(REQ),
 	[DSM_MSG_SYNC_REPLY] = IS(RSP),
 	[DSM_MSG_BAR_ASK] = IS(FWD),
+	[DSM_MSG_RLOCK] = IS(REQ),
+	[DSM_MSG_RLOCK_REPLY] = IS(RSP),
+	[DSM_MSG_RSYNC_KEY] = IS(REQ),
 };
 
 /**

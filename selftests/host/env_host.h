@@ -64,6 +64,8 @@ typedef __s64 s64;
 #define xchg(ptr, val) __atomic_exchange_n(ptr, val, __ATOMIC_SEQ_CST)
 #define smp_store_release(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELEASE)
 
+#define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+
 /* Byte order. */
 #define cpu_to_le16(x) ((__le16)htole16(x))
 #define cpu_to_le32(x) ((__le32)htole32(x))
@@ -164,6 +166,17 @@ static inline u32 hash_32(u32 val, unsigned int bits)
 static inline u8 *dsm_env_bytes(void *frame)
 {
 	return frame;
+}
+
+/* Memory of transfers that is only virtually contiguous: here every address is a page of its own. */
+static inline void *dsm_env_vpage(void *at)
+{
+	return at;
+}
+
+static inline u32 dsm_env_voff(const void *at)
+{
+	return 0;
 }
 
 /*

@@ -23,6 +23,7 @@ void crash_node(u32 node)
 		if (w.flying[i].m->dst == node || w.flying[i].posted)
 			if (w.flying[i].m->dst == node || w.flying[i].src == node)
 				flying_forget(i);
+	signals_forget(-1, node);
 	for (i = 0; i < MAX_KEYS; i++)
 		if (w.o.holder[i] && w.thread[w.o.holder[i] - 1].node == node)
 			w.o.holder[i] = 0;
@@ -41,6 +42,7 @@ static void drop_messages(struct node *n)
 	for (i = w.n_flying; i--;)
 		if (w.flying[i].src == w.crashed && w.flying[i].m->dst == node_id(n))
 			flying_forget(i);
+	signals_forget(w.crashed, node_id(n));
 }
 
 static u64 key_of_step(struct node *n, int step, u32 *bucket)

@@ -72,13 +72,18 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 
 	if (w.node[r->node].dead || w.node[r->x->dst].dead)
 		return n;
+	if (r->x->kind == DSM_XFER_KIND_RLOCK)
+		pieces = PIECES;
 	for (piece = 0; piece < pieces; piece++)
-		if (r->left & 1u << piece || r->again)
+		if (r->x->kind == DSM_XFER_KIND_RLOCK && !atomics_enabled(i, piece))
+			continue;
+		else if (r->left & 1u << piece || r->again)
 			n = add(acts, n, ACT_PIECE, i, piece, 32 + r->id, &r->stamp);
-	/* The last of several writes comes back last. */
-	for (piece = 0; piece < i && r->x->op == DSM_XFER_WRITE; piece++)
+	/* The last of several writes comes back last; so do those of one lock. */
+	for (piece = 0; piece < i; piece++)
 		if (w.reading[piece].node == r->node && w.reading[piece].x->dst == r->x->dst &&
-		    w.reading[piece].x->op == DSM_XFER_WRITE)
+		    ((r->x->op == DSM_XFER_WRITE && w.reading[piece].x->op == DSM_XFER_WRITE) ||
+		     (r->x->kind == DSM_XFER_KIND_RLOCK && w.reading[piece].x->kind == DSM_XFER_KIND_RLOCK)))
 			return n;
 	if (!r->left)
 		n = add(acts, n, ACT_XFER_DONE, i, 0, 32 + r->id, &r->done_stamp);
@@ -119,6 +124,9 @@ u32 world_actions(struct act *acts, u32 *n_env)
 			&w.flying[i].stamp);
 	for (i = 0; i < w.n_reading; i++)
 		n = reading_actions(acts, n, i);
+	for (i = 0; i < w.n_signals; i++)
+		if (!w.node[w.signal[i].to].dead)
+			n = add(acts, n, ACT_SIGNAL, i, 0, 32 + w.signal[i].id, &w.signal[i].stamp);
 	/* Nearly sorted, and short. */
 	for (i = 1; i < n; i++) {
 		struct act act = acts[i];
@@ -171,6 +179,9 @@ static void perform(const struct act *act)
 		break;
 	case ACT_XFER_DONE:
 		reading_done(act->a, 0);
+		break;
+	case ACT_SIGNAL:
+		signal_deliver(act->a);
 		break;
 	case ACT_ENV_TIMEOUT:
 		thread_time_out(&w.thread[act->a]);

@@ -6,7 +6,7 @@
 #include "thread.h"
 #include "barrier.h"
 #include "flag.h"
-#include "lock.h"
+#include "rlock.h"
 
 bool thread_can_time_out(const struct thread *t)
 {
@@ -71,6 +71,15 @@ void thread_kill(struct thread *t)
 	t->state = TS_DYING;
 }
 
+static bool is_held(struct node *n, u64 key, u64 file)
+{
+	struct dsm_rlock *rl = dsm_rlock_find(&n->e, n->space.id, key);
+	struct dsm_lock *l = dsm_lock_find(&n->e, n->space.id, key);
+
+	return (l && l->state == DSM_LOCK_HELD && l->owner.file == file) ||
+	       (rl && rl->state == DSM_RLOCK_HELD && rl->owner.file == file);
+}
+
 /* One lock a step; the process's writes are flushed as any others. */
 void thread_die(struct thread *t)
 {
@@ -83,13 +92,10 @@ void thread_die(struct thread *t)
 	for (k = 0; k < MAX_KEYS; k++)
 		held += w.o.holder[k] == t->id + 1;
 	step_begin(n, &acts);
-	found = dsm_lock_owner_gone(&n->e, n->space.id, o.file, o.tgid, &acts);
+	found = dsm_anylock_owner_gone(&n->e, &n->space, o.file, o.tgid, &acts);
 	if (found) {
 		for (k = 0; k < MAX_KEYS; k++) {
-			struct dsm_lock *l = dsm_lock_find(&n->e, n->space.id, w.lock_key[k]);
-
-			if (w.o.holder[k] != t->id + 1 ||
-			    (l && l->state == DSM_LOCK_HELD && l->owner.file == o.file))
+			if (w.o.holder[k] != t->id + 1 || is_held(n, w.lock_key[k], o.file))
 				continue;
 			w.o.holder[k] = 0;
 			w.o.dead_holder[k] = true;

@@ -21,6 +21,11 @@ static s8 reg(u32 thread, u32 r)
 PROG(l1_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
 PROG(l1_b, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
 
+/* A free lock looks as it did before, but its last holder has written meanwhile. */
+PROG(l1_again, LOCK(0), INC(0, 0), UNLOCK(0), TELL(0), HEAR(1), LOCK(0), UNLOCK(0), TELL(2), EARLY, LOOP(9, 9), LOCK(0),
+	INC(0, 0), UNLOCK(0));
+PROG(l1_behind, HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0), TELL(1), HEAR(2), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+
 /* L2: plain spin loop, unrolled: no order is promised, but each value is one that was written. */
 PROG(l2_a, STORE(0, 0, 1), STORE(1, 1, 1), RELEASE);
 PROG(l2_b, LOAD(1, 1, 0), LOAD(0, 0, 1), ACQUIRE, LOAD(1, 1, 2), LOAD(0, 0, 3));
@@ -331,6 +336,15 @@ const struct litmus litmus_list[] = {
 	{ "stay", 3, 6, { A, A, B, B, C, C }, 0, { stay_t, stay_w, stay_u, stay_u, stay_v, stay_x }, NULL },
 	{ "fewer", 3, 4, { A, A, B, B }, 0, { fewer_a1, fewer_a2, fewer_b1, fewer_b2 }, NULL },
 	{ "other", 3, 4, { A, A, B, B }, 0, { other_a1, other_a2, other_b1, other_b2 }, NULL },
+	{ "L1rdma", 3, 2, { A, B }, LITMUS_RDMA, { l1_a, l1_b }, NULL },
+	{ "L1again", 2, 2, { A, B }, LITMUS_RDMA, { l1_again, l1_behind }, NULL },
+	{ "L8rdma", 3, 6, { A, A, B, B, C, C }, LITMUS_RDMA | LITMUS_QUIET | LITMUS_WALK_ONLY,
+	  { l8_t, l8_t, l8_t, l8_t, l8_t, l8_t }, l8_final },
+	{ "L12rdma", 3, 3, { A, B, C }, LITMUS_RDMA, { l12_a, l12_b, l12_c }, NULL },
+	{ "L42rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_KILL | LITMUS_ERRORS, { l42_k, l42_k, l42_k, l42_k }, NULL },
+	{ "try-rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_QUIET, { try_t, try_t, try_t, try_l }, try_final },
+	{ "crash-rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_CRASH | LITMUS_ERRORS,
+	  { crash_l, crash_l, crash_l, crash_l }, NULL },
 	{ "L42time", 3, 4, { A, A, B, C }, 0, { l42_t, l42_t, l42_t, l42_t }, NULL },
 	{ "L42kill", 3, 4, { A, A, B, C }, LITMUS_KILL | LITMUS_ERRORS, { l42_k, l42_k, l42_k, l42_k }, NULL },
 	{ "L42barrier", 3, 3, { A, B, C }, LITMUS_KILL | LITMUS_INSIDE | LITMUS_ERRORS, { l42_b, l42_b, l42_b }, NULL },

@@ -35,6 +35,9 @@ static const char *type_name(u8 type)
 	case DSM_MSG_FLAG_REPLY: return "FLAG_REPLY";
 	case DSM_MSG_SYNC_PUSH: return "SYNC_PUSH";
 	case DSM_MSG_SYNC_REPLY: return "SYNC_REPLY";
+	case DSM_MSG_RLOCK: return "RLOCK";
+	case DSM_MSG_RLOCK_REPLY: return "RLOCK_REPLY";
+	case DSM_MSG_RSYNC_KEY: return "RSYNC_KEY";
 	default: return "?";
 	}
 }

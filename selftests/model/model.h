@@ -23,7 +23,8 @@
 #define MAX_KEYS 2		/* of each kind */
 #define MAX_FLUSHERS 2		/* per node */
 #define MAX_FLYING 64		/* messages under way */
-#define MAX_XFERS 16		/* transfers under way */
+#define MAX_XFERS 24		/* transfers under way */
+#define MAX_SIGNALS 16		/* signals under way */
 #define MAX_STEPS 6000		/* of one run; more counts as "goes on for ever" */
 #define MAX_WRITES 160		/* remembered per byte */
 #define MAX_EPISODES 40
@@ -99,6 +100,7 @@ struct op {
 #define LITMUS_LAST 0x400u		/* kills only hit threads in their last operation */
 #define LITMUS_SMALL_LOG 0x40u		/* always with a tiny log */
 #define LITMUS_READ 0x100u		/* fetch=read */
+#define LITMUS_RDMA 0x800u		/* sync=rdma */
 #define LITMUS_UNTOLD 0x200u		/* pages that nobody told of are zero */
 
 /**
@@ -135,6 +137,7 @@ extern const u32 litmus_count;
  * @fast:       threads take and give back locks in slots if they can
  * @diffpath:   enum dsm_diffpath; written once the home has registered its pages
  * @fetch:      enum dsm_fetch; by READ once the home has registered its pages
+ * @rdma:       sync=rdma
  * @untold:     regions are known from before their first use
  */
 struct setting {
@@ -156,6 +159,7 @@ struct setting {
 	u8 diffpath;
 	u8 fetch;
 	bool untold;
+	bool rdma;
 };
 
 /* ---- world ---- */
@@ -285,6 +289,15 @@ struct reading {
 	u32 done_stamp;
 };
 
+/* A signal whose bytes are there. */
+struct signal {
+	u32 imm;
+	u32 id;
+	u8 from;
+	u8 to;
+	u32 stamp;
+};
+
 struct write {
 	u8 thread;
 	s8 value;
@@ -310,7 +323,7 @@ struct oracle {
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
-		ACT_XFER_DONE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
+		ACT_XFER_DONE, ACT_SIGNAL, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
 
 struct act {
 	u8 kind;
@@ -321,7 +334,7 @@ struct act {
 };
 
 #define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 3) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES + \
-		  MAX_XFERS * (MAX_PAGES * PIECES + 1))
+		  MAX_XFERS * (MAX_PAGES * PIECES + 1) + MAX_SIGNALS)
 
 struct world {
 	const struct litmus *l;
@@ -332,11 +345,13 @@ struct world {
 	u32 n_flying;
 	struct reading reading[MAX_XFERS];
 	u32 n_reading;
+	struct signal signal[MAX_SIGNALS];
+	u32 n_signals;
 	u32 next_msg;
 	u32 next_stamp;
 	u32 idx_of[MAX_PAGES];		/* page index within the region */
 	u64 lock_key[MAX_KEYS], barrier_key[MAX_KEYS], flag_key[MAX_KEYS];
-	bool pipe[MAX_KEYS];
+	bool pipe[4];
 	bool killed;			/* the one kill of this run has happened */
 	int crashed;			/* node that crashed, -1 none */
 	u32 steps;
@@ -381,6 +396,16 @@ void xfer_post(struct node *n, struct dsm_xfer *x);
 void reading_piece(u32 i, u32 piece);
 void reading_done(u32 i, int status);
 void register_pages(struct node *n);
+
+/* atomics.c */
+void atomics_start(struct node *n);
+void atomics_post(struct reading *r);
+bool atomics_enabled(u32 i, u32 piece);
+void atomics_piece(u32 i, u32 piece);
+void atomics_signal(const struct reading *r);
+void atomics_check_idle(struct node *n);
+void signal_deliver(u32 i);
+void signals_forget(int from, int to);
 
 /* flusher.c */
 bool flusher_enabled(const struct node *n, const struct flusher *f);

@@ -5,6 +5,7 @@
  * programs and engines go on there; then the transfer comes back. One to a node that is gone never moves anything more.
  */
 #include "model.h"
+#include "rlock.h"
 
 static struct dsm_xfer xfer_pool[2 * MAX_XFERS * MAX_NODES];
 static struct dsm_xfer *xfer_free;
@@ -64,6 +65,8 @@ static void step_done(struct node *n, struct dsm_xfer *x, int status)
 	step_begin(n, &acts);
 	if (x->kind == DSM_XFER_KIND_DIFF)
 		dsm_direct_done(&n->e, x, &acts);
+	else if (x->kind == DSM_XFER_KIND_RLOCK)
+		dsm_rlock_on_xfer(&n->e, x, &acts);
 	else
 		dsm_fetch_on_read(&n->e, x, &acts);
 	step_end(n, &acts);
@@ -86,6 +89,10 @@ void xfer_post(struct node *n, struct dsm_xfer *x)
 	r = &w.reading[w.n_reading++];
 	*r = (struct reading){ .x = x, .id = w.next_msg++, .node = node_id(n), .again = x->op == DSM_XFER_READ,
 			       .stamp = ++w.next_stamp, .done_stamp = ++w.next_stamp };
+	if (x->kind == DSM_XFER_KIND_RLOCK) {
+		atomics_post(r);
+		return;
+	}
 	if ((x->op == DSM_XFER_WRITE) != (x->kind == DSM_XFER_KIND_DIFF) || !w.node[x->dst].registered || x->rkey != 100u + x->dst)
 		fail("I24: %c reads with key %u at %c", 'A' + node_id(n), x->rkey, 'A' + x->dst);
 	for (i = 0; i < x->n_segs; i++)
@@ -126,6 +133,10 @@ void reading_piece(u32 i, u32 piece)
 	u32 seg = piece / PIECES, part = DSM_PAGE_BYTES / PIECES, at = piece % PIECES * part, p;
 	u32 idx = (x->remote - KEY_ADDR(x->dst)) / DSM_PAGE_BYTES + seg;
 
+	if (x->kind == DSM_XFER_KIND_RLOCK) {
+		atomics_piece(i, piece);
+		return;
+	}
 	if (x->op == DSM_XFER_WRITE) {
 		written_piece(r, piece);
 		return;

@@ -7,7 +7,7 @@
 #include "thread.h"
 #include "barrier.h"
 #include "flag.h"
-#include "lock.h"
+#include "rlock.h"
 #include "release.h"
 
 const char *thread_name(const struct thread *t)
@@ -100,7 +100,7 @@ void thread_lock_result(struct thread *t, int ret)
 		struct dsm_lock_owner owner = owner_of(t);
 
 		o->dead_holder[op->a] = false;
-		ret = dsm_lock_consistent(&node_of(t)->e, &node_of(t)->space, w.lock_key[op->a], &owner);
+		ret = dsm_anylock_consistent(&node_of(t)->e, &node_of(t)->space, w.lock_key[op->a], &owner);
 		if (ret)
 			fail("consistent says %d", ret);
 	}
@@ -118,7 +118,7 @@ static void lock_op(struct thread *t)
 	t->w.try_only = op->kind == OP_TRY;
 	say("%s %s lock %u", thread_name(t), t->w.try_only ? "tries" : "wants", op->a);
 	step_begin(n, &acts);
-	ret = dsm_lock_acquire(&n->e, &n->space, w.lock_key[op->a], &t->w, &acts);
+	ret = dsm_anylock_acquire(&n->e, &n->space, w.lock_key[op->a], &t->w, &acts);
 	step_end(n, &acts);
 	thread_lock_result(t, ret);
 }
@@ -191,7 +191,7 @@ static void unlock_op(struct thread *t)
 
 	given(t);
 	step_begin(n, &acts);
-	ret = dsm_lock_release(&n->e, &n->space, w.lock_key[op->a], &owner, &acts);
+	ret = dsm_anylock_release(&n->e, &n->space, w.lock_key[op->a], &owner, &acts);
 	step_end(n, &acts);
 	if (ret < 0)
 		fail("%s may not unlock %u: %d", thread_name(t), op->a, ret);

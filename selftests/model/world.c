@@ -8,7 +8,7 @@
 #include "model.h"
 #include "barrier.h"
 #include "flag.h"
-#include "lock.h"
+#include "rlock.h"
 #include "thread.h"
 
 struct world w;
@@ -27,6 +27,7 @@ static u64 twin_pool[MAX_NODES][N_TWINS][(DSM_PAGE_BYTES + 7) / 8];
 static u64 frame_pool[MAX_NODES][MAX_PAGES][(DSM_PAGE_BYTES + 7) / 8];
 static struct dsm_interval interval_pool[MAX_NODES][N_INTERVALS];
 static struct dsm_lock lock_pool[MAX_NODES][N_OTHERS];
+static struct dsm_rlock rlock_pool[MAX_NODES][N_OTHERS];
 static struct dsm_barrier barrier_pool[MAX_NODES][N_OTHERS];
 static struct dsm_flag flag_pool[MAX_NODES][N_OTHERS];
 static struct dsm_request request_pool[MAX_NODES][N_OTHERS];
@@ -91,6 +92,8 @@ static void *object(struct node *n, enum dsm_pool_kind kind)
 		return &interval_pool[id][at];
 	case DSM_POOL_LOCK:
 		return &lock_pool[id][at];
+	case DSM_POOL_RLOCK:
+		return &rlock_pool[id][at];
 	case DSM_POOL_BARRIER:
 		return &barrier_pool[id][at];
 	case DSM_POOL_FLAG:
@@ -223,6 +226,7 @@ static void clear_tables(struct node *n)
 		dsm_key_bucket(n->tables, n->space.id, w.lock_key[k])->first = NULL;
 		dsm_key_bucket(n->tables + DSM_KEY_BUCKETS, n->space.id, w.barrier_key[k])->first = NULL;
 		dsm_key_bucket(n->tables + 2 * DSM_KEY_BUCKETS, n->space.id, w.flag_key[k])->first = NULL;
+		dsm_key_bucket(n->tables + 3 * DSM_KEY_BUCKETS, n->space.id, w.lock_key[k])->first = NULL;
 	}
 }
 
@@ -245,6 +249,7 @@ static void make_space(struct node *n, u32 nodes)
 	n->space.policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
 	n->space.policy.fetch = s->fetch;
 	n->space.policy.diffpath = s->diffpath;
+	n->space.policy.sync = s->rdma ? DSM_SYNC_RDMA : DSM_SYNC_MSG;
 	n->space.all_told = s->untold;
 	for (n->space.id = 1; dsm_manager(&n->space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; n->space.id++)
 		;
@@ -299,6 +304,7 @@ static void forget_world(void)
 	}
 	xfers_reset();
 	w.n_flying = 0;
+	w.n_signals = 0;
 	w.next_msg = 0;
 	w.next_stamp = 0;
 	w.killed = false;
@@ -312,7 +318,7 @@ void world_init(void)
 	u32 i;
 
 	for (i = 0; i < MAX_NODES; i++) {
-		w.node[i].tables = calloc(3 * DSM_KEY_BUCKETS, sizeof(struct hlist_head));
+		w.node[i].tables = calloc(DSM_KEY_TABLES * DSM_KEY_BUCKETS, sizeof(struct hlist_head));
 		if (!w.node[i].tables)
 			abort();
 	}
@@ -353,5 +359,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		w.barrier_key[k] = key_at(n, DSM_MSG_BAR_ARRIVE, s->barrier_at[k], 1000 * k);
 		w.flag_key[k] = key_at(n, DSM_MSG_FLAG_OP, s->flag_at[k], 1000 * k);
 	}
+	for (i = 0; i < l->nodes && s->rdma; i++)
+		atomics_start(&w.node[i]);
 	start_threads(l);
 }

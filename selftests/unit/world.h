@@ -571,7 +571,7 @@ static inline void world_start_with(u32 nodes, u8 home)
 	for (i = 0; i < nodes; i++) {
 		struct world_node *n = &w.node[i];
 
-		n->tables = calloc(3 * DSM_KEY_BUCKETS, sizeof(*n->tables));
+		n->tables = calloc(DSM_KEY_TABLES * DSM_KEY_BUCKETS, sizeof(*n->tables));
 		assert_non_null(n->tables);
 		dsm_engine_init(&n->e, n->tables, n);
 		dsm_engine_set_self(&n->e, i);

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Memory for synchronisation without the other side's processor (sync=rdma): words that are
+ * changed by atomics only, and mail that peers read or write. One of each per node, made with the
+ * first region that needs it, reachable until the node leaves.
+ *
+ * Words are reached with the key that their manager gives out with each word's number. The key
+ * of the mail is announced to every peer (RSYNC_KEY); who has not heard of it yet does without.
+ */
+#ifndef DSM_CORE_RSYNC_H
+#define DSM_CORE_RSYNC_H
+
+#include "engine.h"
+
+/* Words of one node; more keys than that are refused with -ENOSPC. */
+#define DSM_RSYNC_WORDS 8192u
+
+/**
+ * struct dsm_board - what a node knows, for others to read
+ * @head: number of the version, 0: never written
+ * @time: the node's vector time, struct dsm_engine.known
+ * @tail: the same as @head, unless it is being written
+ *
+ * Written from @tail to @head and read from @head to @tail. A board whose ends differ says nothing,
+ * and its reader asks by message; so does one whose device looked at the words in another order.
+ */
+struct dsm_board {
+	__le64 head;
+	__le64 time[DSM_MAX_NODES];
+	__le64 tail;
+};
+
+/* A board with room to spare, so that none crosses a page. */
+union dsm_board_slot {
+	struct dsm_board board;
+	u8 room[1024];
+};
+static_assert(sizeof(struct dsm_board) <= sizeof(union dsm_board_slot));
+
+/**
+ * struct dsm_mail - what peers may read and write
+ * @own:   this node's board; read by peers, and copied to them with a grant
+ * @inbox: by sender: the board that came with its last grant
+ */
+struct dsm_mail {
+	union dsm_board_slot own;
+	union dsm_board_slot inbox[DSM_MAX_NODES];
+};
+
+/**
+ * struct dsm_rsync - the memory of this node and how peers reach it
+ * @word:     DSM_RSYNC_WORDS words; changed by atomics, also from here
+ * @mail:     the mail
+ * @landing:  by peer: where its board comes when it is read from here; not registered
+ * @word_key: registration of @word: atomics only
+ * @mail_key: of @mail: READ and WRITE
+ *
+ * Virtually contiguous. Owned by the shell; guarded by the engine lock, but for what devices do.
+ */
+struct dsm_rsync {
+	u64 *word;
+	struct dsm_mail *mail;
+	union dsm_board_slot *landing;
+	struct dsm_key word_key;
+	struct dsm_key mail_key;
+};
+
+/* The memory is there: use it from now on. */
+void dsm_rsync_set(struct dsm_engine *e, struct dsm_rsync *mem);
+/* Tell a peer of the mail, if there is any: when it comes up, and when the memory is made. */
+void dsm_rsync_announce(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
+
+/* ---- between the units ---- */
+/* A transfer to @dst, empty but for that and a number of its own. */
+struct dsm_xfer *dsm_rsync_xfer(struct dsm_engine *e, u8 op, u8 kind, u16 dst, u32 region);
+/* Bring the board up to date: before anybody can learn that he should read it. */
+void dsm_rsync_publish(struct dsm_engine *e);
+/* READ the board of @from into its landing place; false: not possible, ask by message. */
+struct dsm_xfer *dsm_rsync_read(struct dsm_engine *e, u16 from, u8 kind, u32 region);
+/* Let a SIGNAL to @x->dst carry our board into its inbox; false: its mail is not known here. */
+bool dsm_rsync_enclose(struct dsm_engine *e, struct dsm_xfer *x);
+/* Take what a board of @from says: do we know all that it knew? */
+bool dsm_rsync_take(struct dsm_engine *e, u16 from, const union dsm_board_slot *slot);
+/* A free word of ours, or -ENOSPC. It is 0. */
+int dsm_rsync_word_get(struct dsm_engine *e);
+void dsm_rsync_word_put(struct dsm_engine *e, u32 number);
+int dsm_rsync_on_key(struct dsm_engine *e, u16 from, struct dsm_reader *r);
+
+#endif

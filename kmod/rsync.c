@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The memory of sync=rdma on this node: made and registered with the first region that needs it,
+ * announced to every peer, taken back when this node leaves. So no peer ever has a key that is
+ * not valid. What is in it is the core's business.
+ */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "core/rlock.h"
+#include "shell.h"
+
+#define WORD_BYTES PAGE_ALIGN(DSM_RSYNC_WORDS * sizeof(u64))
+#define MAIL_BYTES PAGE_ALIGN(sizeof(struct dsm_mail))
+#define LANDING_BYTES PAGE_ALIGN(DSM_MAX_NODES * sizeof(union dsm_board_slot))
+
+/**
+ * struct area - what this file made
+ * @mem:   for the core
+ * @words: registration of its words
+ * @mail:  and of its mail
+ */
+struct area {
+	struct dsm_rsync mem;
+	struct dsm_mr *words;
+	struct dsm_mr *mail;
+};
+
+/* Set once while the node is a member; guarded by area_lock. */
+static struct area *area;
+static DEFINE_MUTEX(area_lock);
+
+static struct dsm_mr *offer(void *at, size_t bytes, u32 access, struct dsm_key *key)
+{
+	struct dsm_net *net = dsm_node.net;
+	u32 i, n = bytes >> PAGE_SHIFT;
+	struct page **pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
+	struct dsm_mr *mr;
+
+	if (!pages)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < n; i++)
+		pages[i] = vmalloc_to_page(at + i * PAGE_SIZE);
+	mr = dsm_net_mr_new(net, dsm_net_self(net), pages, n, access);
+	kvfree(pages);
+	if (!IS_ERR(mr))
+		*key = (struct dsm_key){ .addr = dsm_net_mr_addr(mr), .rkey = dsm_net_mr_rkey(mr) };
+	return mr;
+}
+
+static void destroy(struct area *a)
+{
+	dsm_net_mr_free(a->words);
+	dsm_net_mr_free(a->mail);
+	vfree(a->mem.word);
+	vfree(a->mem.mail);
+	vfree(a->mem.landing);
+	kfree(a);
+}
+
+static int fill(struct area *a)
+{
+	a->mem.word = vzalloc(WORD_BYTES);
+	a->mem.mail = vzalloc(MAIL_BYTES);
+	a->mem.landing = vzalloc(LANDING_BYTES);
+	if (!a->mem.word || !a->mem.mail || !a->mem.landing)
+		return -ENOMEM;
+	a->words = offer(a->mem.word, WORD_BYTES, DSM_MR_ATOMIC, &a->mem.word_key);
+	if (IS_ERR(a->words))
+		return PTR_ERR(a->words);
+	a->mail = offer(a->mem.mail, MAIL_BYTES, DSM_MR_READ | DSM_MR_WRITE, &a->mem.mail_key);
+	return PTR_ERR_OR_ZERO(a->mail);
+}
+
+static struct area *make(void)
+{
+	struct area *a;
+	int err;
+
+	err = dsm_net_self_open(dsm_node.net);
+	/* Open since an earlier attempt that failed later. */
+	if (err && err != -EEXIST)
+		return ERR_PTR(err);
+	a = kzalloc(sizeof(*a), GFP_KERNEL);
+	if (!a)
+		return ERR_PTR(-ENOMEM);
+	err = fill(a);
+	if (err) {
+		destroy(a);
+		return ERR_PTR(err);
+	}
+	return a;
+}
+
+/**
+ * dsm_rsync_possible() - can this node have regions with sync=rdma?
+ *
+ * Context: process, a member.
+ * Return: true if its device does atomics.
+ */
+bool dsm_rsync_possible(void)
+{
+	bool can;
+
+	down_read(&dsm_node.net_lock);
+	can = dsm_node.net && dsm_net_has_atomics(dsm_node.net);
+	up_read(&dsm_node.net_lock);
+	return can;
+}
+
+/**
+ * dsm_rsync_tell() - tell a peer where our mail is, if there is any
+ * @node: peer, or who was one
+ *
+ * Context: process.
+ */
+void dsm_rsync_tell(u16 node)
+{
+	struct dsm_actions acts;
+
+	dsm_step_begin(&acts);
+	dsm_rsync_announce(dsm_node.engine, node, &acts);
+	dsm_step_end(&acts);
+}
+
+/**
+ * dsm_rsync_need() - a region with sync=rdma appears: the memory must be there
+ *
+ * Context: process; sleeps until the device has registered it. Not from a function that net calls.
+ * Return: 0; -EOPNOTSUPP the device has no atomics; -ENOMEM; -EHOSTDOWN, -ENODEV it is gone.
+ */
+int dsm_rsync_need(void)
+{
+	struct dsm_node *n = &dsm_node;
+	int err = 0;
+	u16 node;
+
+	if (!dsm_rsync_possible())
+		return -EOPNOTSUPP;
+	mutex_lock(&area_lock);
+	if (!area) {
+		struct area *a = make();
+
+		err = PTR_ERR_OR_ZERO(a);
+		if (!err) {
+			area = a;
+			spin_lock(&n->lock);
+			dsm_rsync_set(n->engine, &a->mem);
+			spin_unlock(&n->lock);
+			/* Who comes up from now on is told then. */
+			for (node = 0; node < DSM_MAX_NODES; node++)
+				dsm_rsync_tell(node);
+		}
+	}
+	mutex_unlock(&area_lock);
+	return err;
+}
+
+/**
+ * dsm_rsync_free() - this node leaves: take the memory back
+ *
+ * Context: process; no peer and no region is left, the engine is about to start anew.
+ */
+void dsm_rsync_free(void)
+{
+	spin_lock(&dsm_node.lock);
+	dsm_rsync_set(dsm_node.engine, NULL);
+	spin_unlock(&dsm_node.lock);
+	mutex_lock(&area_lock);
+	if (area)
+		destroy(area);
+	area = NULL;
+	mutex_unlock(&area_lock);
+}
+
+/**
+ * dsm_rsync_signal() - a peer's signal about a lock
+ * @node: sender
+ * @imm:  value, its kind checked
+ *
+ * Context: process, no lock held; sleeps, never for the network.
+ * Return: 0, -EPROTO: the sender broke a rule and is to be dropped.
+ */
+int dsm_rsync_signal(u16 node, u32 imm)
+{
+	struct dsm_actions acts;
+	int err;
+
+	dsm_step_begin(&acts);
+	err = dsm_rlock_on_signal(dsm_node.engine, node, imm, &acts);
+	dsm_step_end(&acts);
+	return err;
+}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests of regions with sync=rdma: locks by atomics, all nodes living, and one lost at the end."""
+import errno
+import time
+
+from loss import work_goes_on
+from scene import (actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
+                   make_region, name_of, ranks, region)
+
+
+def rdma_counters_under_locks(c):
+    """8 threads in each of 2 processes per node; no message asks for a lock but each key's first."""
+    before = [counters(n) for n in c.nodes]
+    with region(c, "1M", "sync=rdma,home=rr") as name:
+        ranks(c, ["counter", name, 8, 100, 6], ppn=2, timeout=120)
+    with region(c, "1M", "preset=hlrc-rdma") as name:
+        ranks(c, ["counter", name, 2, 100, 1], ppn=1, timeout=120)
+    for x, y in zip(before, [counters(n) for n in c.nodes]):
+        expect(y["locks_remote"] > x["locks_remote"], "no lock came from elsewhere")
+
+
+def rdma_lock_calls(c):
+    """Try, timed, interrupted, and all refusals; keys with managers on all sides."""
+    two = (c.nodes[0], c.nodes[1], c.nodes[0])
+    with region(c, "1M", "sync=rdma") as name, actors(name, *two) as (a, b, sibling):
+        for key in range(6):
+            a.want(0, "lock", key)
+            b.want(-errno.EBUSY, "trylock", key)
+            sibling.want(-errno.EBUSY, "trylock", key)
+            _, ms = b.want(-errno.ETIMEDOUT, "timedlock", key, 200)
+            expect(195 <= ms <= 2200, f"a timed lock of 200 ms took {ms} ms")
+            a.want(-errno.EDEADLK, "lock", key)
+            b.want(-errno.EPERM, "unlock", key)
+            sibling.want(-errno.EPERM, "unlock", key)
+            a.want(-errno.EINVAL, "consistent", key)
+            number = b.begin_blocked("dsm_node_lock", "lock", key)
+            expect(b.interrupt(number) == -errno.EINTR, "an interrupted lock call")
+            a.want(0, "unlock", key)
+            a.want(-errno.EPERM, "unlock", key)
+            # It went to b's node, where nobody waits any more: that node lets it go.
+            a.want(0, "timedlock", key, 20000)
+            a.want(0, "unlock", key)
+            b.want(0, "timedlock", key, 20000)
+            sibling.want(-errno.EBUSY, "trylock", key)
+            b.want(0, "unlock", key)
+            sibling.want(0, "timedlock", key, 20000)
+            sibling.want(0, "unlock", key)
+            sibling.want(0, "trylock", key)
+            sibling.want(0, "unlock", key)
+
+
+def rdma_locks_bring_data(c):
+    """Each node in turn, without and with somebody waiting, sees what the last one wrote."""
+    with region(c, "1M", "sync=rdma,home=rr") as name, actors(name, *c.nodes) as players:
+        value = 0
+        for turn in range(4 * len(players)):
+            x, y = players[turn % len(players)], players[(turn + 1) % len(players)]
+            for key in range(3):
+                x.want(0, "lock", key)
+                x.read(4096 * key, value)
+                waiting = y.begin_blocked("dsm_node_lock", "lock", key) if turn % 2 else None
+                x.want(0, "write", 4096 * key, value + 1)
+                x.want(0, "unlock", key)
+                if waiting:
+                    y.finish(waiting, 0, "lock in its turn")
+                    y.read(4096 * key, value + 1)
+                    y.want(0, "unlock", key)
+            value += 1
+
+
+def rdma_killed_holding_a_lock(c):
+    """The next taker gets EOWNERDEAD, and what the dead process wrote."""
+    with region(c, "1M", "sync=rdma") as name:
+        for key in range(4):
+            with actors(name, c.nodes[0], c.nodes[1], c.nodes[-1], c.nodes[0]) as (a, b, z, s):
+                b.want(0, "lock", key)
+                b.want(0, "write", 64, 500 + key)
+                if key % 2:
+                    b.kill()
+                    a.want(-errno.EOWNERDEAD, "lock", key)
+                else:
+                    waiting = a.begin_blocked("dsm_node_lock", "lock", key)
+                    b.kill()
+                    a.finish(waiting, -errno.EOWNERDEAD, "lock of a killed process")
+                a.read(64, 500 + key)
+                a.want(0, "unlock", key)
+                # Not marked consistent: the next one is told too.
+                z.want(-errno.EOWNERDEAD, "lock", key)
+                z.want(0, "unlock", key)
+                s.want(-errno.EOWNERDEAD, "lock", key)
+                s.want(0, "consistent", key)
+                s.want(-errno.EINVAL, "consistent", key)
+                s.want(0, "unlock", key)
+                a.want(0, "lock", key)
+                a.want(0, "unlock", key)
+
+
+def rdma_regions_come_and_go(c):
+    """Words are given back: their next keys begin as new ones."""
+    for turn in range(6):
+        with region(c, "64K", "sync=rdma") as name, actors(name, *c.nodes) as players:
+            for key in range(20):
+                player = players[(key + turn) % len(players)]
+                player.want(0, "lock", key)
+                player.want(0, "write", 8 * key, turn)
+                player.want(0, "unlock", key)
+    r = c.nodes[0].run(["dsmctl", "region", "create", "array", "1M", "sync=rdma,algo=array"])
+    expect(r.status and "algo=array" in r.err, f"algo=array is not refused by name: {r}")
+
+
+def rdma_node_killed_in_queues(c):
+    """It held what others wait for; it stood between two others; it was only a former holder."""
+    *rest, victim = living(c)
+    name = make_region(c, "1M", "sync=rdma")
+    with actors(name, *rest) as others, actors(name, victim) as (v,):
+        a, b = others[0], others[-1]
+        held, between, former = range(4), range(10, 14), range(20, 24)
+        for key in former:
+            v.want(0, "lock", key)
+            v.want(0, "unlock", key)
+            a.want(0, "lock", key)
+            a.want(0, "unlock", key)
+        for key in held:
+            v.want(0, "lock", key)
+        waits = [(x, x.begin("lock", key, thread=key)) for x in others for key in held]
+        for key in between:
+            a.want(0, "lock", key, thread=9)
+            v.begin("lock", key, thread=key - 9)
+        for x in (*others, v):
+            x.blocked("dsm_node_lock")
+            x.settle()
+        behind = [b.begin("lock", key, thread=key - 5) for key in between] if b is not a else []
+        b.settle()
+        since = time.monotonic()
+        victim.kill()
+        for x, number in waits:
+            x.finish(number, -errno.EHOSTDOWN, "lock held by a dead node", bound(c, since))
+        for number in behind:
+            b.finish(number, -errno.EHOSTDOWN, "lock behind a dead node", bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        good = 0
+        for key in (*between, *former):
+            if key in between:
+                a.want(0, "unlock", key, thread=9)
+            # Unless its manager died: then it is at an end.
+            for x in (b, a):
+                got = x.call("lock", key)
+                expect(got in (0, -errno.EHOSTDOWN), f"lock {key} after the loss: {name_of(got)}")
+                if not got:
+                    x.want(0, "unlock", key)
+                    good += 1
+        expect(good, "no lock at all survived")
+    drop_region(c, name)
+    work_goes_on(c)

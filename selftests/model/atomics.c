@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Transfers of sync=rdma: atomics at a word, READs of a board and WRITEs of one into an inbox, each in pieces, and the
+ * signals that are handed to the receiver some time after their bytes are there, in any order.
+ */
+#include "model.h"
+#include "rlock.h"
+
+#define WORD_ADDR(node) (((node) + 1) * 0x1000000ull)
+#define MAIL_ADDR(node) (((node) + 1) * 0x2000000ull)
+#define WORD_KEY(node) (500u + (node))
+#define MAIL_KEY(node) (600u + (node))
+
+static u64 words[MAX_NODES][DSM_RSYNC_WORDS];
+static struct dsm_mail mails[MAX_NODES];
+static union dsm_board_slot landings[MAX_NODES][DSM_MAX_NODES];
+static struct dsm_rsync memory[MAX_NODES];
+
+/* Its memory is registered; peers hear of it some time. */
+void atomics_start(struct node *n)
+{
+	u32 id = node_id(n), k;
+	struct dsm_actions acts;
+
+	memset(&mails[id].own.board, 0, sizeof(struct dsm_board));
+	for (k = 0; k < MAX_NODES; k++) {
+		memset(&mails[id].inbox[k].board, 0, sizeof(struct dsm_board));
+		memset(&landings[id][k].board, 0, sizeof(struct dsm_board));
+	}
+	memory[id] = (struct dsm_rsync){
+		.word = words[id], .mail = &mails[id], .landing = landings[id],
+		.word_key = { .addr = WORD_ADDR(id), .rkey = WORD_KEY(id) },
+		.mail_key = { .addr = MAIL_ADDR(id), .rkey = MAIL_KEY(id) },
+	};
+	dsm_rsync_set(&n->e, &memory[id]);
+	step_begin(n, &acts);
+	for (k = 0; k < w.l->nodes; k++)
+		dsm_rsync_announce(&n->e, k, &acts);
+	step_end(n, &acts);
+}
+
+static const char *op_name(u8 op)
+{
+	return op == DSM_XFER_CAS ? "swap" : op == DSM_XFER_READ ? "board" : "signal";
+}
+
+void atomics_post(struct reading *r)
+{
+	struct dsm_xfer *x = r->x;
+
+	r->again = false;
+	r->left = x->n_segs ? 3 : 1;
+	if (x->op == DSM_XFER_SIGNAL && !x->n_segs)
+		r->left = 0;
+	if (x->op == DSM_XFER_CAS ? x->rkey != WORD_KEY(x->dst) : x->n_segs && x->rkey != MAIL_KEY(x->dst))
+		fail("I24: %c uses key %u at %c", 'A' + r->node, x->rkey, 'A' + x->dst);
+	say("       %s #%u %c, %c word %u", op_name(x->op), r->id, 'A' + r->node, 'A' + x->dst,
+	    x->idx % DSM_RSYNC_WORDS);
+	if (x->op == DSM_XFER_SIGNAL && !r->left)
+		atomics_signal(r);
+}
+
+/* May the device begin with it, or go on with this piece? */
+bool atomics_enabled(u32 i, u32 piece)
+{
+	const struct reading *r = &w.reading[i], *before;
+
+	/* A board is looked at, and written, from one end to the other. */
+	if (piece && r->left & 1)
+		return false;
+	for (before = w.reading; before < r; before++)
+		if (before->node == r->node && before->x->dst == r->x->dst && before->left &&
+		    before->x->kind == DSM_XFER_KIND_RLOCK && before->x->op != DSM_XFER_SIGNAL && r->x->fence)
+			return false;
+	return true;
+}
+
+/* It is where it belongs: the receiver will be told. */
+void atomics_signal(const struct reading *r)
+{
+	if (w.n_signals == MAX_SIGNALS)
+		fail("model: more than %d signals", MAX_SIGNALS);
+	w.signal[w.n_signals++] = (struct signal){ .imm = r->x->imm, .id = w.next_msg++, .from = r->node,
+						   .to = r->x->dst, .stamp = ++w.next_stamp };
+}
+
+static void swap_word(struct reading *r)
+{
+	struct dsm_xfer *x = r->x;
+	u64 *word = &words[x->dst][(x->remote - WORD_ADDR(x->dst)) / sizeof(u64)];
+
+	say("swap #%u: word %llx, expects %llx, puts %llx", r->id, (unsigned long long)*word,
+	    (unsigned long long)x->compare, (unsigned long long)x->operand);
+	x->result = *word;
+	if (*word == x->compare)
+		*word = x->operand;
+}
+
+void atomics_piece(u32 i, u32 piece)
+{
+	struct reading *r = &w.reading[i];
+	struct dsm_xfer *x = r->x;
+	u32 half = sizeof(struct dsm_board) / 2, at = piece * half;
+	u8 *remote, *local;
+
+	r->left &= ~(1u << piece);
+	if (x->op == DSM_XFER_CAS) {
+		swap_word(r);
+		return;
+	}
+	local = (u8 *)x->seg[0].page + x->seg[0].off + at;
+	remote = (u8 *)&mails[x->dst] + (x->remote - MAIL_ADDR(x->dst)) + at;
+	say("piece %u of %s #%u", piece, op_name(x->op), r->id);
+	if (x->op == DSM_XFER_READ)
+		memcpy(local, remote, half);
+	else
+		memcpy(remote, local, half);
+	if (x->op == DSM_XFER_SIGNAL && !r->left)
+		atomics_signal(r);
+}
+
+void signal_deliver(u32 i)
+{
+	struct signal s = w.signal[i];
+	struct node *n = &w.node[s.to];
+	struct dsm_actions acts;
+	int err;
+
+	memmove(&w.signal[i], &w.signal[i + 1], (--w.n_signals - i) * sizeof(w.signal[0]));
+	say("%c hears signal #%u of %c: %x", 'A' + s.to, s.id, 'A' + s.from, s.imm);
+	step_begin(n, &acts);
+	err = dsm_rlock_on_signal(&n->e, s.from, s.imm, &acts);
+	if (err)
+		fail("signal #%u breaks the protocol: %d", s.id, err);
+	step_end(n, &acts);
+}
+
+/* Signals of or to a node that is gone: @to: its own are not looked at any more there. */
+void signals_forget(int from, int to)
+{
+	u32 i;
+
+	for (i = w.n_signals; i--;)
+		if ((from < 0 || w.signal[i].from == from) && (to < 0 || w.signal[i].to == to))
+			memmove(&w.signal[i], &w.signal[i + 1], (--w.n_signals - i) * sizeof(w.signal[0]));
+}
+
+/* Nobody waits, or holds on to the word. */
+void atomics_check_idle(struct node *n)
+{
+	struct dsm_rlock *l;
+	u32 k;
+
+	for (k = 0; k < MAX_KEYS; k++) {
+		l = dsm_rlock_find(&n->e, n->space.id, w.lock_key[k]);
+		if (!l)
+			continue;
+		if (!list_empty(&l->waiters) || (l->state != DSM_RLOCK_NONE && l->state != DSM_RLOCK_HELD &&
+						 w.crashed < 0))
+			fail("I26: lock %u at %c is left in state %u", k, 'A' + node_id(n), l->state);
+	}
+	for (k = 0; k < MAX_KEYS; k++) {
+		l = dsm_rlock_find(&n->e, n->space.id, w.lock_key[k]);
+		if (w.crashed < 0 && l && l->flags & DSM_RLOCKF_OPEN && l->manager == node_id(n) &&
+		    dsm_rword_state(words[l->manager][l->handle % DSM_RSYNC_WORDS]) != DSM_RWORD_FREE)
+			fail("I17: the word of lock %u says %llx in the end", k,
+			     (unsigned long long)words[l->manager][l->handle % DSM_RSYNC_WORDS]);
+	}
+	if (n->space.busy && w.crashed < 0)
+		fail("I26: %u locks of %c are busy for ever", n->space.busy, 'A' + node_id(n));
+}
