@@ -11,6 +11,7 @@
  */
 #include "interval.h"
 #include "page.h"
+#include "rsync.h"
 
 static u32 record_bytes(u32 count)
 {
@@ -202,6 +203,7 @@ static void log_add(struct dsm_engine *e, struct dsm_interval *rec)
 	list_add_tail(&rec->link, &e->log[rec->node]);
 	e->known[rec->node] = rec->seq;
 	e->log_records++;
+	dsm_rsync_note(e, rec);
 }
 
 /**
@@ -318,6 +320,54 @@ int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct ds
 		for (i = 0; i < DSM_MAX_NODES; i++)
 			if (times[i] > e->known[i])
 				complete = 0;
+	}
+	for (i = 0; i < e->n_nodes; i++)
+		trim(e, i);
+	enforce_cap(e);
+	return complete;
+}
+
+/**
+ * dsm_know_board_record() - take a record that a peer's board shows
+ * @e:   engine
+ * @rec: the record, not to be trusted
+ *
+ * Context: engine lock held.
+ * Return: false if it makes no sense.
+ */
+bool dsm_know_board_record(struct dsm_engine *e, const struct dsm_board_record *rec)
+{
+	u16 count = le16_to_cpu(rec->head.count);
+	struct dsm_reader r = dsm_reader_init(rec->notice, sizeof(rec->notice));
+
+	if (!count || count > DSM_NOTICES_PER_RECORD || rec->head.reserved ||
+	    le16_to_cpu(rec->head.node) >= DSM_MAX_NODES)
+		return false;
+	take_record(e, &rec->head, &r);
+	return true;
+}
+
+/**
+ * dsm_know_board_time() - take the vector time that a peer's board shows, after its records
+ * @e:     engine
+ * @peer:  whose board
+ * @times: by node, not to be trusted
+ *
+ * Context: engine lock held.
+ * Return: true if our log holds all that it names; false if not, or if it names intervals of ours
+ * that never were (I16).
+ */
+bool dsm_know_board_time(struct dsm_engine *e, u16 peer, const u64 *times)
+{
+	bool complete = true;
+	u16 i;
+
+	if (times[e->self] > e->known[e->self])
+		return false;
+	for (i = 0; i < DSM_MAX_NODES; i++) {
+		e->peer_known[peer][i] = max(e->peer_known[peer][i], times[i]);
+		if (times[i] > e->known[i])
+			complete = false;
 	}
 	for (i = 0; i < e->n_nodes; i++)
 		trim(e, i);

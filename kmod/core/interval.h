@@ -29,6 +29,11 @@ bool dsm_know_check(struct dsm_reader *r);
  */
 int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct dsm_reader *r);
 
+/* What a board shows (rsync.h): its records, then its vector time. */
+struct dsm_board_record;
+bool dsm_know_board_record(struct dsm_engine *e, const struct dsm_board_record *rec);
+bool dsm_know_board_time(struct dsm_engine *e, u16 peer, const u64 *times);
+
 /* Pull from @peer, then put @c on the ready queue as @kind. */
 void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind,
 	      struct dsm_actions *acts);

@@ -375,12 +375,13 @@ int dsm_rlock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct
 		return -EBUSY;
 	w->status = -EINPROGRESS;
 	list_add_tail(&w->link, &l->waiters);
-	if (l->state == DSM_RLOCK_NONE) {
+	/* As with tokens: does another node's device or processor take part? */
+	if (l->state == DSM_RLOCK_NONE && l->manager != e->self)
 		e->stats.locks_remote++;
-		err = start(e, l, acts);
-	} else {
+	else
 		e->stats.locks_local++;
-	}
+	if (l->state == DSM_RLOCK_NONE)
+		err = start(e, l, acts);
 	if (!err)
 		return -EINPROGRESS;
 	list_del_init(&w->link);

@@ -5,6 +5,7 @@
  * peers where the mail is. Knows no lock, and never changes a word that was given out.
  */
 #include "rsync.h"
+#include "interval.h"
 
 /**
  * dsm_rsync_set() - the memory is made and registered
@@ -101,6 +102,50 @@ static void add_seg(struct dsm_xfer *x, void *at, u32 len)
 	};
 }
 
+/* Of 64-bit words; whatever is torn between two boards changes it. */
+static u64 sum_of(const struct dsm_board *b)
+{
+	const __le64 *word = &b->count, *end = (const __le64 *)(b + 1);
+	u64 sum = 0x9e3779b97f4a7c15ull;
+
+	for (; word < end; word++)
+		sum = (sum ^ le64_to_cpu(*word)) * 0xff51afd7ed558ccdull + (sum >> 29);
+	return sum;
+}
+
+/**
+ * dsm_rsync_note() - a record came into our log
+ * @e:   engine
+ * @rec: record
+ *
+ * Context: engine lock held.
+ */
+void dsm_rsync_note(struct dsm_engine *e, const struct dsm_interval *rec)
+{
+	struct dsm_board_record *r;
+	struct dsm_board *b;
+	u64 count;
+	u16 i;
+
+	if (!e->rsync)
+		return;
+	b = &e->rsync->next;
+	count = le64_to_cpu(b->count);
+	if (count == DSM_BOARD_RECORDS)
+		memmove(&b->record[0], &b->record[1], --count * sizeof(*r));
+	r = &b->record[count];
+	b->count = cpu_to_le64(count + 1);
+	memset(r, 0, sizeof(*r));
+	r->head.node = cpu_to_le16(rec->node);
+	r->head.count = cpu_to_le16(rec->count);
+	r->head.seq = cpu_to_le64(rec->seq);
+	for (i = 0; i < rec->count; i++) {
+		r->notice[i].region = cpu_to_le32(rec->notice[i].region);
+		r->notice[i].idx = cpu_to_le32(rec->notice[i].idx);
+		r->notice[i].ver = cpu_to_le64(rec->notice[i].ver);
+	}
+}
+
 /**
  * dsm_rsync_publish() - write what this node knows on its board
  * @e: engine with its memory
@@ -110,20 +155,18 @@ static void add_seg(struct dsm_xfer *x, void *at, u32 len)
 void dsm_rsync_publish(struct dsm_engine *e)
 {
 	struct dsm_board *b = &e->rsync->mail->own.board;
-	__le64 version = cpu_to_le64(le64_to_cpu(b->head) + 1);
-	bool same = b->head;
+	bool same = b->sum;
 	u16 i;
 
 	for (i = 0; i < e->n_nodes && same; i++)
 		same = b->time[i] == cpu_to_le64(e->known[i]);
 	if (same)
 		return;
-	WRITE_ONCE(b->tail, version);
 	for (i = 0; i < e->n_nodes; i++)
-		/* After all before it: whoever reads a new time sees the new tail. */
-		smp_store_release(&b->time[i], cpu_to_le64(e->known[i]));
-	/* Last: whoever reads the new head reads the new times. */
-	smp_store_release(&b->head, version);
+		b->time[i] = cpu_to_le64(e->known[i]);
+	b->count = e->rsync->next.count;
+	memcpy(b->record, e->rsync->next.record, sizeof(b->record));
+	b->sum = cpu_to_le64(sum_of(b));
 }
 
 /**
@@ -182,27 +225,19 @@ bool dsm_rsync_enclose(struct dsm_engine *e, struct dsm_xfer *x)
  */
 bool dsm_rsync_take(struct dsm_engine *e, u16 from, const union dsm_board_slot *slot)
 {
-	const struct dsm_board *b = &slot->board;
-	__le64 head = READ_ONCE(b->head);
+	struct dsm_board *b = &e->rsync->copy;
 	u64 times[DSM_MAX_NODES];
-	bool complete = true;
 	u16 i;
 
-	/* In the order in which devices look at it, opposite to dsm_rsync_publish(). */
-	smp_rmb();
-	for (i = 0; i < DSM_MAX_NODES; i++)
-		times[i] = le64_to_cpu(READ_ONCE(b->time[i]));
-	/* And the tail last. */
-	smp_rmb();
-	/* I16: a board that knows more of us than we do was not read in one piece either. */
-	if (!head || head != READ_ONCE(b->tail) || times[e->self] > e->known[e->self])
+	memcpy(b, &slot->board, sizeof(*b));
+	if (le64_to_cpu(b->sum) != sum_of(b) || le64_to_cpu(b->count) > DSM_BOARD_RECORDS)
 		return false;
-	for (i = 0; i < DSM_MAX_NODES; i++) {
-		e->peer_known[from][i] = max(e->peer_known[from][i], times[i]);
-		if (times[i] > e->known[i])
-			complete = false;
-	}
-	return complete;
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		times[i] = le64_to_cpu(b->time[i]);
+	for (i = 0; i < le64_to_cpu(b->count); i++)
+		if (!dsm_know_board_record(e, &b->record[i]))
+			return false;
+	return dsm_know_board_time(e, from, times);
 }
 
 /**

@@ -16,19 +16,27 @@
 /* Words of one node; more keys than that are refused with -ENOSPC. */
 #define DSM_RSYNC_WORDS 8192u
 
+/* Interval records on a board: those that its node learned or made last. */
+#define DSM_BOARD_RECORDS 4u
+
+struct dsm_board_record {
+	struct dsm_wire_interval head;
+	struct dsm_wire_notice notice[DSM_NOTICES_PER_RECORD];
+};
+
 /**
  * struct dsm_board - what a node knows, for others to read
- * @head: number of the version, 0: never written
- * @time: the node's vector time, struct dsm_engine.known
- * @tail: the same as @head, unless it is being written
- *
- * Written from @tail to @head and read from @head to @tail. A board whose ends differ says nothing,
- * and its reader asks by message; so does one whose device looked at the words in another order.
+ * @sum:    of all that follows; a board whose sum is wrong says nothing: it was never written, or
+ *          a device looked at it while it was. Its reader asks by message
+ * @count:  records in use
+ * @time:   the node's vector time, struct dsm_engine.known
+ * @record: what it learned last, oldest first: mostly what the next holder of a lock lacks
  */
 struct dsm_board {
-	__le64 head;
+	__le64 sum;
+	__le64 count;
 	__le64 time[DSM_MAX_NODES];
-	__le64 tail;
+	struct dsm_board_record record[DSM_BOARD_RECORDS];
 };
 
 /* A board with room to spare, so that none crosses a page. */
@@ -53,6 +61,8 @@ struct dsm_mail {
  * @word:     DSM_RSYNC_WORDS words; changed by atomics, also from here
  * @mail:     the mail
  * @landing:  by peer: where its board comes when it is read from here; not registered
+ * @next:     our next board; its vector time is not kept
+ * @copy:     a board being looked at, out of the reach of devices
  * @word_key: registration of @word: atomics only
  * @mail_key: of @mail: READ and WRITE
  *
@@ -62,6 +72,8 @@ struct dsm_rsync {
 	u64 *word;
 	struct dsm_mail *mail;
 	union dsm_board_slot *landing;
+	struct dsm_board next;
+	struct dsm_board copy;
 	struct dsm_key word_key;
 	struct dsm_key mail_key;
 };
@@ -80,6 +92,8 @@ void dsm_rsync_publish(struct dsm_engine *e);
 struct dsm_xfer *dsm_rsync_read(struct dsm_engine *e, u16 from, u8 kind, u32 region);
 /* Let a SIGNAL to @x->dst carry our board into its inbox; false: its mail is not known here. */
 bool dsm_rsync_enclose(struct dsm_engine *e, struct dsm_xfer *x);
+/* A record came into our log. */
+void dsm_rsync_note(struct dsm_engine *e, const struct dsm_interval *rec);
 /* Take what a board of @from says: do we know all that it knew? */
 bool dsm_rsync_take(struct dsm_engine *e, u16 from, const union dsm_board_slot *slot);
 /* A free word of ours, or -ENOSPC. It is 0. */

@@ -64,8 +64,6 @@ typedef __s64 s64;
 #define xchg(ptr, val) __atomic_exchange_n(ptr, val, __ATOMIC_SEQ_CST)
 #define smp_store_release(ptr, val) __atomic_store_n(ptr, val, __ATOMIC_RELEASE)
 
-#define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-
 /* Byte order. */
 #define cpu_to_le16(x) ((__le16)htole16(x))
 #define cpu_to_le32(x) ((__le32)htole32(x))
@@ -176,6 +174,7 @@ static inline void *dsm_env_vpage(void *at)
 
 static inline u32 dsm_env_voff(const void *at)
 {
+	(void)at;
 	return 0;
 }
 

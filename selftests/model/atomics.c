@@ -61,14 +61,11 @@ void atomics_post(struct reading *r)
 		atomics_signal(r);
 }
 
-/* May the device begin with it, or go on with this piece? */
-bool atomics_enabled(u32 i, u32 piece)
+/* May the device begin with it? */
+bool atomics_enabled(u32 i)
 {
 	const struct reading *r = &w.reading[i], *before;
 
-	/* A board is looked at, and written, from one end to the other. */
-	if (piece && r->left & 1)
-		return false;
 	for (before = w.reading; before < r; before++)
 		if (before->node == r->node && before->x->dst == r->x->dst && before->left &&
 		    before->x->kind == DSM_XFER_KIND_RLOCK && before->x->op != DSM_XFER_SIGNAL && r->x->fence)

@@ -75,7 +75,7 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 	if (r->x->kind == DSM_XFER_KIND_RLOCK)
 		pieces = PIECES;
 	for (piece = 0; piece < pieces; piece++)
-		if (r->x->kind == DSM_XFER_KIND_RLOCK && !atomics_enabled(i, piece))
+		if (r->x->kind == DSM_XFER_KIND_RLOCK && !atomics_enabled(i))
 			continue;
 		else if (r->left & 1u << piece || r->again)
 			n = add(acts, n, ACT_PIECE, i, piece, 32 + r->id, &r->stamp);

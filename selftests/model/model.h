@@ -400,7 +400,7 @@ void register_pages(struct node *n);
 /* atomics.c */
 void atomics_start(struct node *n);
 void atomics_post(struct reading *r);
-bool atomics_enabled(u32 i, u32 piece);
+bool atomics_enabled(u32 i);
 void atomics_piece(u32 i, u32 piece);
 void atomics_signal(const struct reading *r);
 void atomics_check_idle(struct node *n);

@@ -128,6 +128,7 @@ static void a_board_says_all_or_nothing(void **state)
 {
 	union dsm_board_slot *slot;
 	struct dsm_engine *e;
+	u32 i;
 
 	start();
 	e = world_engine(0);
@@ -144,20 +145,68 @@ static void a_board_says_all_or_nothing(void **state)
 	e->known[1] = 2;
 	assert_false(dsm_rsync_take(e, 1, slot));
 	e->known[1] = 3;
-	/* It is being written. */
-	slot->board.tail = cpu_to_le64(99);
-	assert_false(dsm_rsync_take(e, 1, slot));
-	slot->board.tail = slot->board.head;
-	/* It knows more of us than we do: it cannot be right, and nothing of it is believed. */
-	slot->board.time[0] = cpu_to_le64(6);
-	slot->board.time[1] = cpu_to_le64(1000);
+	/* It is being written: any word of it differs. */
+	for (i = 0; i < sizeof(slot->board) / sizeof(u64); i++) {
+		((u64 *)&slot->board)[i] ^= 1ull << i % 64;
+		assert_false(dsm_rsync_take(e, 1, slot));
+		((u64 *)&slot->board)[i] ^= 1ull << i % 64;
+	}
+	assert_true(dsm_rsync_take(e, 1, slot));
+	/* It knows more of us than we do: it cannot be right, and its times are not believed. */
+	e->known[0] = 6;
+	e->known[1] = 1000;
+	dsm_rsync_publish(e);
+	e->known[0] = 5;
+	e->known[1] = 3;
 	assert_false(dsm_rsync_take(e, 1, slot));
 	assert_int_equal(e->peer_known[1][1], 3);
-	/* A node that nobody here has heard of. */
-	slot->board.time[0] = cpu_to_le64(5);
-	slot->board.time[1] = cpu_to_le64(3);
-	slot->board.time[DSM_MAX_NODES - 1] = cpu_to_le64(1);
+	stop();
+}
+
+static void note(u16 node, u64 seq, u16 count)
+{
+	struct dsm_interval rec = { .node = node, .seq = seq, .count = count };
+	u16 i;
+
+	for (i = 0; i < count; i++)
+		rec.notice[i] = (struct dsm_notice){ .region = WORLD_REGION, .idx = i, .ver = seq };
+	dsm_rsync_note(world_engine(0), &rec);
+}
+
+static void a_board_brings_the_last_records(void **state)
+{
+	union dsm_board_slot *slot;
+	struct dsm_engine *e;
+	u64 seq;
+
+	start();
+	e = world_engine(0);
+	slot = &memory.mail->own;
+	/* Five of node 1, of which the board keeps four. */
+	for (seq = 1; seq <= 5; seq++)
+		note(1, seq, 2);
+	e->known[1] = 5;
+	dsm_rsync_publish(e);
+	e->known[1] = 0;
+	world_begin(0);
+	/* Nothing goes into the log behind a gap. */
 	assert_false(dsm_rsync_take(e, 1, slot));
+	assert_int_equal(e->known[1], 0);
+	e->known[1] = 1;
+	assert_true(dsm_rsync_take(e, 1, slot));
+	assert_int_equal(e->known[1], 5);
+	assert_int_equal(e->log_records, 4);
+	/* Known already. */
+	assert_true(dsm_rsync_take(e, 1, slot));
+	assert_int_equal(e->log_records, 4);
+	/* Peers cannot make us believe in records that make no sense. */
+	note(DSM_MAX_NODES, 6, 1);
+	e->known[1] = 6;
+	dsm_rsync_publish(e);
+	e->known[1] = 5;
+	assert_false(dsm_rsync_take(e, 1, slot));
+	assert_int_equal(e->known[1], 5);
+	world_end(0);
 	stop();
 }
 
@@ -168,13 +217,13 @@ static void a_publication_without_news_writes_nothing(void **state)
 	start();
 	b = &memory.mail->own.board;
 	dsm_rsync_publish(world_engine(0));
-	assert_int_equal(b->head, 1);
+	assert_int_not_equal(b->sum, 0);
+	memset(b->record, 5, sizeof(b->record));
 	dsm_rsync_publish(world_engine(0));
-	assert_int_equal(b->head, 1);
+	assert_int_equal(b->record[0].head.node, 0x505);
 	world_engine(0)->known[0]++;
 	dsm_rsync_publish(world_engine(0));
-	assert_int_equal(b->head, 2);
-	assert_int_equal(b->tail, 2);
+	assert_int_equal(b->record[0].head.node, 0);
 	assert_int_equal(b->time[0], 1);
 	stop();
 }
@@ -277,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_differ_and_run_out),
 		cmocka_unit_test(a_board_says_all_or_nothing),
+		cmocka_unit_test(a_board_brings_the_last_records),
 		cmocka_unit_test(a_publication_without_news_writes_nothing),
 		cmocka_unit_test(a_key_stays_as_it_is),
 		cmocka_unit_test(peers_that_break_rules_are_refused),

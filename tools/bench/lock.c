@@ -50,6 +50,32 @@ static uint64_t remote_locks(const struct bench *b)
 	return v[DSM_STAT_LOCKS_REMOTE];
 }
 
+/* Keys that were used before: with sync=rdma the lock is free, and where its word is, is known. */
+static void used_keys(const struct bench *b, const uint64_t *keys, long n)
+{
+	struct series known;
+	uint64_t before;
+	double us;
+	long i;
+
+	series_init(&known, "lock_remote_known", "us", n, b);
+	before = remote_locks(b);
+	for (i = 0; i < n; i++) {
+		uint64_t now;
+
+		series_start(&known, b);
+		lock(b, keys[i]);
+		us = (bench_now_ns() - known.begin) / 1e3;
+		now = remote_locks(b);
+		/* With sync=msg its token has stayed here. */
+		if (now != before)
+			series_add(&known, us);
+		before = now;
+		unlock(b, keys[i]);
+	}
+	series_print(&known, b);
+}
+
 /*
  * A counter says afterwards where the key's manager is; a trial of the other kind is taken back.
  * A key is used once, so that its token is where it was born.
@@ -59,7 +85,7 @@ static void free_tokens(const struct bench *b)
 	static uint64_t next = FRESH_KEYS;
 	long trials = bench_trials(b, 300), tries;
 	struct series remote, local, gone;
-	uint64_t before;
+	uint64_t before, keys[300];
 
 	if (b->rank != 1)
 		return;
@@ -75,16 +101,20 @@ static void free_tokens(const struct bench *b)
 		lock(b, key);
 		us = (bench_now_ns() - remote.begin) / 1e3;
 		now = remote_locks(b);
-		if (now != before)
+		if (now != before) {
+			if (remote.n < 300)
+				keys[remote.n] = key;
 			series_add(&remote, us);
-		else
+		} else {
 			series_add(&local, us);
+		}
 		series_start(&gone, NULL);
 		unlock(b, key);
 		if (now != before)
 			series_stop(&gone);
 		before = now;
 	}
+	used_keys(b, keys, remote.n < 300 ? remote.n : 300);
 	series_print(&remote, b);
 	series_print(&gone, b);
 	series_print(&local, b);
