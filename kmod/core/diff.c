@@ -22,6 +22,9 @@
 #define RUN_BYTES ((u32)sizeof(struct dsm_wire_run))
 #define BLOCK_BYTES 64u
 
+/* A run of this length is worth a string instruction. */
+#define COPY_BYTES 256u
+
 /* Run offsets are 16 bits wide, and the bitmap has to fit on the stack. */
 static_assert(DSM_PAGE_BYTES <= 65536);
 
@@ -484,11 +487,6 @@ static void store_bytes(u8 *to, const u8 *data, u32 bytes)
 		WRITE_ONCE(*to++, *data++);
 }
 
-static __always_inline void store_word(u8 *to, const u8 *data, u32 i)
-{
-	WRITE_ONCE(((u64 *)to)[i], load_word(data + i * sizeof(u64)));
-}
-
 /* Store a run: whole words where it covers them, single bytes at its ends. */
 static void store_run(u8 *to, const u8 *data, u32 bytes)
 {
@@ -502,16 +500,14 @@ static void store_run(u8 *to, const u8 *data, u32 bytes)
 	to += head;
 	data += head;
 	bytes -= head;
-	for (; bytes >= 4 * sizeof(u64); bytes -= 4 * sizeof(u64)) {
-		store_word(to, data, 0);
-		store_word(to, data, 1);
-		store_word(to, data, 2);
-		store_word(to, data, 3);
-		to += 4 * sizeof(u64);
-		data += 4 * sizeof(u64);
+	if (bytes >= COPY_BYTES) {
+		dsm_env_copy_words(to, data, bytes / sizeof(u64));
+		to += bytes & -sizeof(u64);
+		data += bytes & -sizeof(u64);
+		bytes %= sizeof(u64);
 	}
 	for (; bytes >= sizeof(u64); bytes -= sizeof(u64)) {
-		store_word(to, data, 0);
+		WRITE_ONCE(*(u64 *)to, load_word(data));
 		to += sizeof(u64);
 		data += sizeof(u64);
 	}

@@ -64,6 +64,29 @@ static inline void dsm_env_frame_get(void *frame)
 #include "env_host.h"
 #endif
 
+/**
+ * dsm_env_copy_words() - copy words that others may load meanwhile
+ * @to:    aligned to a word
+ * @from:  any alignment
+ * @words: 64-bit words
+ *
+ * As one store per word, so that nobody sees half of one, but as fast as copying without that
+ * promise: the string instruction's elements are words. ASan cannot look into it.
+ */
+static inline void dsm_env_copy_words(u8 *to, const u8 *from, unsigned long words)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+	asm volatile("rep movsq" : "+D" (to), "+S" (from), "+c" (words) : : "memory");
+#else
+	u64 word;
+
+	for (; words; words--, to += sizeof(word), from += sizeof(word)) {
+		memcpy(&word, from, sizeof(word));
+		WRITE_ONCE(*(u64 *)to, word);
+	}
+#endif
+}
+
 /*
  * Protocol assertions: numbered in Documentation/invariants.rst. In debug builds a broken one
  * is reported once; it is never caused by peer data, which is checked before.
