@@ -79,12 +79,18 @@ struct page *dsm_shell_frame_of(void *region, u32 idx)
 	return p ? READ_ONCE(p->frame) : NULL;
 }
 
-/* Runs of the region that page[from] belongs to; returns one past its last page. */
-static u32 make_runs(struct batch *b, u32 from, u32 *runs)
+/*
+ * Runs of the region that page[from] belongs to, without pages that have a flag of @skip; returns
+ * one past its last page.
+ */
+static u32 make_runs(struct batch *b, u32 from, u16 skip, u32 *runs)
 {
 	u32 i, n = 0;
 
 	for (i = from; i < b->n && b->page[i]->space == b->page[from]->space; i++) {
+		/* Only the flusher that took a page ends its being kept. */
+		if (READ_ONCE(b->page[i]->flags) & skip)
+			continue;
 		if (n && b->run[n - 1].first + b->run[n - 1].count == b->page[i]->idx)
 			b->run[n - 1].count++;
 		else
@@ -109,7 +115,7 @@ static void sort_pages(struct batch *b, int (*cmp)(const void *a, const void *b)
 		}
 }
 
-static void walk(struct batch *b, walk_fn *fn)
+static void walk(struct batch *b, u16 skip, walk_fn *fn)
 {
 	u32 at = 0, runs;
 
@@ -117,8 +123,9 @@ static void walk(struct batch *b, walk_fn *fn)
 	while (at < b->n) {
 		struct dsm_region *r = b->page[at]->space->shell;
 
-		at = make_runs(b, at, &runs);
-		fn(r->mm, b->run, runs, dsm_shell_frame_of, r);
+		at = make_runs(b, at, skip, &runs);
+		if (runs)
+			fn(r->mm, b->run, runs, dsm_shell_frame_of, r);
 	}
 }
 
@@ -280,7 +287,10 @@ static void make_diff(struct batch *b, u32 i)
 		tell(b, i + 1);
 }
 
-/* Pages that nobody can write any more, except by DMA: one step says what they need. */
+/*
+ * Pages that nobody can write any more, except by DMA or because they are kept: one step says what
+ * they need.
+ */
 static void downgrade(struct batch *b)
 {
 	struct dsm_actions acts;
@@ -302,7 +312,7 @@ static void write_back(struct batch *b)
 {
 	u32 i;
 
-	walk(b, dsm_mm_wrprotect);
+	walk(b, DSM_PF_KEPT, dsm_mm_wrprotect);
 	sort_pages(b, by_home);
 	downgrade(b);
 	b->told = 0;
@@ -369,7 +379,7 @@ void dsm_flush_worker(struct work_struct *work)
 static void zap_batch(struct batch *b)
 {
 	if (b->n)
-		walk(b, dsm_mm_zap);
+		walk(b, 0, dsm_mm_zap);
 	b->n = 0;
 }
 

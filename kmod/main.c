@@ -116,6 +116,11 @@ module_param_named(pin_mib, dsm_param_pin_mib, ulong, 0644);
 MODULE_PARM_DESC(pin_mib,
 		 "memory in MiB registered for remote reads and writes at most (default: a quarter of the memory)");
 
+unsigned int dsm_param_keep_after = 2;
+module_param_named(keep_after, dsm_param_keep_after, uint, 0644);
+MODULE_PARM_DESC(keep_after,
+		 "intervals in a row that wrote a page before it stays writable and keeps its twin, 1 to 3; 0: never; read when joining (default: 2)");
+
 unsigned int dsm_param_direct_runs;
 module_param_named(direct_runs, dsm_param_direct_runs, uint, 0644);
 MODULE_PARM_DESC(direct_runs,

@@ -542,6 +542,8 @@ void dsm_engine_start(void)
 	dsm_engine_init(n->engine, n->tables, n);
 	n->engine->stats = stats;
 	n->engine->lock_cap = dsm_param_lock_cap;
+	n->engine->keep_after = min(dsm_param_keep_after, 3u);
+	n->engine->keep_twins = n->twin_limit / 4;
 	memset(n->peers, 0, sizeof(n->peers));
 	n->joined = 0;
 	n->inviter = DSM_NO_NODE;

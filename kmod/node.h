@@ -213,6 +213,7 @@ int dsm_param_poll_show(char *buf);
 extern unsigned int dsm_param_locks_per_user;
 extern unsigned int dsm_param_lock_cap;
 extern unsigned long dsm_param_pin_mib;
+extern unsigned int dsm_param_keep_after;
 extern unsigned int dsm_param_direct_runs;
 extern unsigned int dsm_param_wr_runs_max;
 extern unsigned long dsm_param_default_bytes;

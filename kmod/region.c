@@ -286,8 +286,11 @@ void dsm_region_remove(struct dsm_region *r)
 	dsm_ctl_region_del(r);
 	/*
 	 * What was written and never released is flushed or
-	 * failed first: no release may hold its pages.
+	 * failed first: no release may hold its pages, and none may stay dirty.
 	 */
+	spin_lock(&n->lock);
+	r->space->closing = true;
+	spin_unlock(&n->lock);
 	dsm_regions_settle();
 	mutex_lock(&n->regions_lock);
 	xa_erase(&n->regions, r->id);

@@ -57,8 +57,12 @@ enum dsm_page_state {
 #define DSM_PF_DEFERRED 0x80u	/* requests wait for this page's reply */
 #define DSM_PF_READ 0x100u	/* the fetch is a READ: frame or bounce page are its target (I24) */
 #define DSM_PF_HOMED 0x200u	/* @home is not a hint: it has answered as home */
-#define DSM_PF_LENT 0x800u	/* the twin is a transfer's: dropping it does not free it */
 #define DSM_PF_AHEAD 0x400u	/* fetched ahead, not used yet */
+#define DSM_PF_LENT 0x800u	/* the twin is a transfer's: dropping it does not free it */
+#define DSM_PF_KEPT 0x1000u	/* written all the time: flushed without being write-protected */
+/* Not KEPT: intervals in a row that wrote it, less one. KEPT: flushes in a row that found nothing. */
+#define DSM_PF_STREAK 0x6000u
+#define DSM_PF_STREAK_ONE 0x2000u
 
 /**
  * struct dsm_page - protocol state of one touched page at this node
@@ -118,6 +122,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  *           the one that a flag wait or a barrier waits for
  * @policy:  settings
  * @slots:   locks shared with processes, or NULL; set once
+ * @closing: the region goes and nobody uses it: no page stays dirty; set by the shell
  * @all_told: every notice of this region that this node had to apply, it has applied; set by the
  *           shell for a region that this node knows from before its first use
  * @told:    bit by DSM_TOLD_BIT(): a notice named a page of this group that was never touched here
@@ -135,6 +140,7 @@ struct dsm_space {
 	u64 users;
 	struct dsm_policy policy;
 	struct dsm_slots *slots;
+	bool closing;
 	bool all_told;
 	u64 told[DSM_TOLD_WORDS];
 	u32 busy;
@@ -422,6 +428,9 @@ struct dsm_core_stats {
  * @rel_err:     negative errno of a release that nobody was told yet, or 0
  * @rel_waiters: struct dsm_waiter: threads that wait for a release
  * @rel_conts:   struct dsm_lock or dsm_rlock: hand on or return the token after a release
+ * @keep_after:  intervals in a row that wrote a page before it keeps its twin, 1 to 3; 0: never; set by
+ *               the shell
+ * @keep_twins:  twins above which no page keeps its own; set by the shell
  * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only
  *               those that changed wholly; set by the shell at any time, read without the lock
  * @wr_runs_max: diffpath=write: the same; 0: as many as there can be
@@ -489,6 +498,8 @@ struct dsm_engine {
 	struct list_head rel_waiters;
 	struct list_head rel_conts;
 
+	u32 keep_after;
+	u32 keep_twins;
 	u32 direct_runs;
 	u32 wr_runs_max;
 	struct dsm_pipe pipe[DSM_MAX_NODES];

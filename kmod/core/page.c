@@ -44,6 +44,7 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p)
 		e->twins++;
 		e->stats.twins++;
 		dsm_dirty_add(e, p);
+		dsm_rel_written(e, p);
 		dsm_page_set_state(p, DSM_PAGE_WR);
 	} else if (p->state == DSM_PAGE_HOME) {
 		dsm_dirty_add(e, p);

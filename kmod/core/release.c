@@ -127,13 +127,25 @@ bool dsm_rel_wait(struct dsm_engine *e, u64 target, struct dsm_waiter *w, int *s
 	return false;
 }
 
+static bool may_keep(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return (p->state == DSM_PAGE_WR || p->state == DSM_PAGE_RD) && !p->space->closing &&
+	       e->keep_after && e->twins <= e->keep_twins;
+}
+
+static void stop_keeping(struct dsm_page *p)
+{
+	p->flags &= ~(DSM_PF_KEPT | DSM_PF_STREAK);
+}
+
 /**
  * dsm_rel_take() - next page to write back
  * @e: engine
  *
  * Context: engine lock held.
- * Return: page, marked FLUSH: writers wait from now on; NULL if there is none, or if so many diffs
- *         wait for their homes that acts->flush will say when to go on.
+ * Return: page, marked FLUSH: new writers wait from now on, and the shell write-protects it unless
+ *         it is KEPT; NULL if there is none, or if so many diffs wait for their homes that
+ *         acts->flush will say when to go on.
  */
 struct dsm_page *dsm_rel_take(struct dsm_engine *e)
 {
@@ -151,10 +163,56 @@ struct dsm_page *dsm_rel_take(struct dsm_engine *e)
 		p->next = NULL;
 		p->flags &= ~(DSM_PF_TODO | DSM_PF_PENDING);
 		p->flags |= DSM_PF_FLUSH;
+		if (p->flags & DSM_PF_KEPT && !may_keep(e, p))
+			stop_keeping(p);
 		p->rel_cur = p->rel_next;
 		return p;
 	}
 	return NULL;
+}
+
+/* At the first write of an interval: was the last one the interval before? */
+static void count_interval(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->rel_cur != e->rel_seq % DSM_REL_SLOTS)
+		p->flags &= ~DSM_PF_STREAK;
+	else if ((p->flags & DSM_PF_STREAK) != DSM_PF_STREAK)
+		p->flags += DSM_PF_STREAK_ONE;
+}
+
+/**
+ * dsm_rel_written() - a copy becomes writable for the first time since its last flush
+ * @e: engine
+ * @p: page, its twin just made
+ *
+ * A page that every interval writes is cheaper to compare than to protect, to fault in and to
+ * copy again: it keeps its twin and its entries (protocol.md 3.2, keep). That needs no
+ * write-protection, since each byte of the diff is loaded once and given to the twin as well, and
+ * a store that is missed differs from the twin and is found by its own release, for which the
+ * page is on the dirty list before the diff is begun.
+ *
+ * Context: engine lock held.
+ */
+void dsm_rel_written(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (!e->keep_after)
+		return;
+	count_interval(e, p);
+	if ((p->flags & DSM_PF_STREAK) / DSM_PF_STREAK_ONE < e->keep_after || !may_keep(e, p))
+		return;
+	p->flags &= ~DSM_PF_STREAK;
+	p->flags |= DSM_PF_KEPT;
+}
+
+/* A flush of a kept page: two in vain, and it is protected again. */
+static void count_flush(struct dsm_page *p, bool changed)
+{
+	if (changed)
+		p->flags &= ~DSM_PF_STREAK;
+	else if (p->flags & DSM_PF_STREAK)
+		stop_keeping(p);
+	else
+		p->flags += DSM_PF_STREAK_ONE;
 }
 
 static void drop_twin(struct dsm_engine *e, struct dsm_page *p)
@@ -192,7 +250,7 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 	*keep = false;
 	if (p->state == DSM_PAGE_HOMEW) {
 		p->flags &= ~DSM_PF_FLUSH;
-		if (pinned)
+		if (pinned && !p->space->closing)
 			dsm_dirty_add(e, p);
 		else
 			p->state = DSM_PAGE_HOME;
@@ -206,13 +264,19 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 		/*
 		 * It may be mapped read-only: it stays a readable
 		 * copy, and goes with the others at the next acquire.
+		 * One that is still writable is protected by the next release first.
 		 */
-		drop_twin(e, p);
+		if (p->flags & DSM_PF_KEPT) {
+			stop_keeping(p);
+			dsm_dirty_add(e, p);
+		} else {
+			drop_twin(e, p);
+		}
 		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
 		wake_writers(p, acts);
 		return false;
 	}
-	if (pinned) {
+	if ((pinned && !p->space->closing) || p->flags & DSM_PF_KEPT) {
 		dsm_dirty_add(e, p);
 		p->flags |= DSM_PF_KEEP;
 		*keep = true;
@@ -237,6 +301,8 @@ bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed,
 
 	if (!(p->flags & DSM_PF_KEEP))
 		drop_twin(e, p);
+	if (p->flags & DSM_PF_KEPT)
+		count_flush(p, changed);
 	p->flags &= ~(DSM_PF_FLUSH | DSM_PF_KEEP);
 	if (changed && alive) {
 		p->flags |= DSM_PF_UNACKED;

@@ -16,6 +16,9 @@
  */
 void dsm_dirty_add(struct dsm_engine *e, struct dsm_page *p);
 
+/* A copy got its twin: is it one to keep? */
+void dsm_rel_written(struct dsm_engine *e, struct dsm_page *p);
+
 /*
  * Open a release of all that is dirty. Return: number that
  * rel_done must reach before the caller is released.

@@ -42,7 +42,7 @@ static void check_page(struct node *n, u32 k)
 	for (mm = 0; mm < 2; mm++) {
 		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->state != DSM_PAGE_WR && p->state != DSM_PAGE_HOMEW)
 			fail("I10: p%u at %c is mapped writable in %s", k, name, page_state_name(p->state));
-		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->flags & DSM_PF_FLUSH)
+		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->flags & DSM_PF_FLUSH && !(p->flags & DSM_PF_KEPT))
 			fail("I11: p%u at %c is mapped writable while it is flushed", k, name);
 		if (n->pte[mm][k] != DSM_PAGE_NONE &&
 		    (p->state == DSM_PAGE_INV || p->state == DSM_PAGE_FET || p->state == DSM_PAGE_WRS ||

@@ -13,7 +13,7 @@ bool flusher_enabled(const struct node *n, const struct flusher *f)
 	if (f->state == FS_IDLE)
 		return n->flush;
 	if (f->state == FS_LOCK)
-		return !n->lock_of[page_number(f->page[f->i])];
+		return f->kept[f->i] || !n->lock_of[page_number(f->page[f->i])];
 	return true;
 }
 
@@ -26,8 +26,11 @@ static void take(struct node *n, struct flusher *f)
 
 		if (!p)
 			break;
+		/* Written all the time: not walked. */
+		f->kept[f->n] = p->flags & DSM_PF_KEPT;
+		if (!f->kept[f->n])
+			n->walks[page_number(p)]++;
 		f->page[f->n++] = p;
-		n->walks[page_number(p)]++;
 	}
 	say("%c.flush takes %u pages", 'A' + node_id(n), f->n);
 	if (f->n)
@@ -180,9 +183,11 @@ static void walk(struct node *n, struct flusher *f)
 {
 	u32 p = page_number(f->page[f->i]);
 
-	say("%c.flush page %u write-protected", 'A' + node_id(n), p);
-	wrprotect(n, p);
-	n->walks[p]--;
+	if (!f->kept[f->i]) {
+		say("%c.flush page %u write-protected", 'A' + node_id(n), p);
+		wrprotect(n, p);
+		n->walks[p]--;
+	}
 	if (++f->i == f->n) {
 		f->i = 0;
 		f->state = FS_DOWN;

@@ -135,6 +135,7 @@ extern const u32 litmus_count;
  * @pipe:       packs of diffs under way per home; 0: diff=orig
  * @lone_records: every record makes a pack
  * @fast:       threads take and give back locks in slots if they can
+ * @keep:       intervals in a row that wrote a page before it keeps its twin, 0: never
  * @diffpath:   enum dsm_diffpath; written once the home has registered its pages
  * @fetch:      enum dsm_fetch; by READ once the home has registered its pages
  * @rdma:       sync=rdma
@@ -157,6 +158,7 @@ struct setting {
 	bool lone_records;
 	bool fast;
 	u8 diffpath;
+	u8 keep;
 	u8 fetch;
 	bool untold;
 	bool rdma;
@@ -231,6 +233,7 @@ struct flusher {
 	u8 state;
 	bool diff[MAX_PAGES];
 	bool keep[MAX_PAGES];
+	bool kept[MAX_PAGES];
 	bool changed[MAX_PAGES];
 	bool lent[MAX_PAGES];
 	struct dsm_direct direct;

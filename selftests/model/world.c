@@ -343,6 +343,8 @@ void world_start(const struct litmus *l, const struct setting *s)
 			dsm_engine_peer_up(&n->e, k);
 		n->e.log_cap = s->log_cap;
 		n->e.lock_cap = s->lock_cap;
+		n->e.keep_after = s->keep;
+		n->e.keep_twins = MAX_PAGES;
 		n->losing = -1;
 		n->register_stamp = ++w.next_stamp;
 		dsm_space_add(&n->e, &n->space);
