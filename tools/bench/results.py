@@ -80,9 +80,10 @@ class Results:
                 return row
         return None
 
-    def best(self, kernel, names):
-        """The row with the least time among the names, under any setting, or None."""
-        found = [r for r in self.rows.values() if r.kernel == kernel and r.name in names]
+    def best(self, kernel, names, settings=None):
+        """The row with the least time among the names, under any or these settings, or None."""
+        found = [r for r in self.rows.values() if r.kernel == kernel and r.name in names and
+                 (settings is None or r.setting in settings)]
         return min(found, key=lambda r: r.median) if found else None
 
 
