@@ -368,12 +368,18 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 {
 	struct dsm_lock_owner owner = core_owner(o);
+	struct dsm_net *net = dsm_node.net;
 	struct dsm_actions acts;
+	bool leaves;
 	int ret;
 
 	dsm_step_begin(&acts);
 	ret = dsm_anylock_release(dsm_node.engine, r->space, key, &owner, &acts);
+	/* The token goes, at once or after what has to be written back before. */
+	leaves = acts.run || acts.flush || acts.xfer;
 	dsm_step_end_flushing(&acts);
+	if (leaves && net)
+		dsm_net_give_way(net);
 	if (ret == DSM_LOCK_COUNTED)
 		dsm_quota_uncharge(o->uid);
 	trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_RELEASED, DSM_NO_NODE);

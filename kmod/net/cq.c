@@ -286,3 +286,20 @@ void dsm_net_spin_end(struct dsm_net *net)
 		dsm_peer_put(peer);
 	}
 }
+
+/**
+ * dsm_net_give_way() - let a device that is software do what was posted
+ * @net: transport
+ *
+ * What such a device does runs on this machine's processors, on newer kernels in work items that do
+ * not take one from the thread that posted. A thread that goes on computing calls this if
+ * another machine waits for what it sent; one that is going to sleep need not. With other devices
+ * nothing happens.
+ *
+ * Context: process, no lock held.
+ */
+void dsm_net_give_way(const struct dsm_net *net)
+{
+	if (ib_uses_virt_dma(net->dev))
+		yield();
+}

@@ -287,6 +287,8 @@ void dsm_net_mr_free(struct dsm_mr *mr);
 void dsm_net_spin_begin(struct dsm_net *net);
 bool dsm_net_poll(struct dsm_net *net, u16 node);
 void dsm_net_spin_end(struct dsm_net *net);
+/* Before computing on after a send that somebody waits for: software devices need a processor. */
+void dsm_net_give_way(const struct dsm_net *net);
 
 /* Keep the transport from being freed, if it is not stopping; dsm_net_stop() waits for it. */
 int dsm_net_hold(struct dsm_net *net);
