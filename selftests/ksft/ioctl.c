@@ -37,6 +37,7 @@ VARIANT(region_destroy, DSM_IOC_REGION_DESTROY, dsm_ioc_region_destroy, 0, EINVA
 VARIANT(region_info, DSM_IOC_REGION_INFO, dsm_ioc_region_info, 0, 0, true, true);
 VARIANT(node_info, DSM_IOC_NODE_INFO, dsm_ioc_node_info, DSM_NODE_ANY, 0, false, true);
 VARIANT(stats, DSM_IOC_STATS, dsm_ioc_stats, 0, 0, true, true);
+VARIANT(logp, DSM_IOC_LOGP, dsm_ioc_logp, 0, EINVAL, true, true);
 VARIANT(lock, DSM_IOC_LOCK, dsm_ioc_lock, DSM_LOCK_TRY | DSM_LOCK_TIMED, EINVAL, true, false);
 VARIANT(unlock, DSM_IOC_UNLOCK, dsm_ioc_lock, 0, EPERM, true, false);
 VARIANT(lock_consistent, DSM_IOC_LOCK_CONSISTENT, dsm_ioc_lock, BAD_FLAG, EINVAL, true, false);
