@@ -62,11 +62,11 @@ void dsm_sq_free(struct dsm_qp *qp)
  * @qp: connection C, Q or P
  *
  * Context: peer lock held.
- * Return: true if so.
+ * Return: true if so. One that was never made has none: this node has only B with itself.
  */
 bool dsm_sq_has_room(const struct dsm_qp *qp)
 {
-	return qp->sq_used < qp->sq_room;
+	return qp->sq && qp->sq_used < qp->sq_room;
 }
 
 static u32 after(const struct dsm_qp *qp, u32 i)

@@ -5,9 +5,10 @@
  * and that are measured with the first peer that comes up. Never changes what somebody has set.
  *
  * The measurement takes BUDGET_NS at most and runs beside whatever the node does. It is coarse: the
- * forms that are compared take turns, of each the median counts, and a default stays unless another
- * value is better by a quarter, which is about what medians of so few trials differ by in emulated
- * guests. If time runs out or the peer is lost, the default stays as well.
+ * forms that are compared take turns, and a default stays unless another value is better by a
+ * quarter, by the median and by the fastest trial: what disturbs a trial only ever makes it longer, and
+ * in emulated guests medians of so few differ by more than that without a cause. If time runs out or
+ * the peer is lost, the default stays as well.
  */
 #include <linux/sort.h>
 
@@ -83,10 +84,12 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static u64 median(u64 *times)
+/* Is the first one slower by a quarter? */
+static bool is_slower(u64 *a, u64 *b)
 {
-	sort(times, TRIALS, sizeof(*times), compare, NULL);
-	return times[TRIALS / 2];
+	sort(a, TRIALS, sizeof(*a), compare, NULL);
+	sort(b, TRIALS, sizeof(*b), compare, NULL);
+	return a[0] > b[0] + b[0] / 4 && a[TRIALS / 2] > b[TRIALS / 2] + b[TRIALS / 2] / 4;
 }
 
 static int one_run(struct dsm_net *net, struct dsm_net_ping *p, u64 end, u64 *time)
@@ -101,13 +104,13 @@ static int one_run(struct dsm_net *net, struct dsm_net_ping *p, u64 end, u64 *ti
 }
 
 /*
- * Round trips of a request and its reply, inline and gathered, by their length. The longest that does
- * not lose counts; lengths above the default must win.
+ * Round trips of a request and its reply, inline and gathered, by their length. The longest that is
+ * not slower counts; lengths above the default must be faster.
  */
 static int measure_inline(struct dsm_net *net, u16 node, u64 end)
 {
 	static const u32 lengths[] = { 64, 128, 256, DSM_INLINE_BYTES };
-	u64 inlined[TRIALS], gathered[TRIALS], a, b;
+	u64 inlined[TRIALS], gathered[TRIALS];
 	u32 best = 0, i, k;
 	int err = 0;
 
@@ -127,9 +130,8 @@ static int measure_inline(struct dsm_net *net, u16 node, u64 end)
 		}
 		if (err)
 			break;
-		a = median(inlined);
-		b = median(gathered);
-		if (lengths[i] <= tunables[DSM_NET_INLINE_MAX].value ? a > b + b / 4 : a > b)
+		if (lengths[i] <= tunables[DSM_NET_INLINE_MAX].value ?
+		    is_slower(inlined, gathered) : !is_slower(gathered, inlined))
 			break;
 		best = lengths[i];
 	}
@@ -141,16 +143,16 @@ static int measure_inline(struct dsm_net *net, u16 node, u64 end)
 	return err;
 }
 
-/* Trains of short messages, by the number in one doorbell. */
+/* Trains of short messages, by the number in one doorbell; the default is the first. */
 static int measure_batch(struct dsm_net *net, u16 node, u64 end)
 {
-	static const u32 batches[] = { 1, 4, 16, DSM_BATCH_MAX };
+	const u32 batches[] = { dsm_tune(DSM_NET_BATCH_MAX), 1, 4, DSM_BATCH_MAX };
 	struct dsm_net_ping p = {
 		.node = node, .priority = DSM_NET_LOW, .mech = DSM_NET_GATHER, .one_way = true,
 		.count = TRAIN, .window = DSM_PINGS_MAX, .bytes = 64 - DSM_HDR_BYTES,
 	};
-	u64 times[ARRAY_SIZE(batches)][TRIALS], time, usual = 0, least = U64_MAX;
-	u32 i, k, best = 0;
+	u64 times[ARRAY_SIZE(batches)][TRIALS];
+	u32 i, k;
 	int err = 0;
 
 	for (k = 0; k < TRIALS; k++)
@@ -160,17 +162,12 @@ static int measure_batch(struct dsm_net *net, u16 node, u64 end)
 		}
 	if (err)
 		return err;
-	for (i = 0; i < ARRAY_SIZE(batches); i++) {
-		time = median(times[i]);
-		if (batches[i] == tunables[DSM_NET_BATCH_MAX].value)
-			usual = time;
-		if (time < least) {
-			least = time;
-			best = batches[i];
+	for (i = 1; i < ARRAY_SIZE(batches); i++) {
+		if (is_slower(times[0], times[i])) {
+			measured(DSM_NET_BATCH_MAX, batches[i]);
+			break;
 		}
 	}
-	if (least < usual - usual / 4)
-		measured(DSM_NET_BATCH_MAX, best);
 	return 0;
 }
 

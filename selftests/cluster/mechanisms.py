@@ -13,7 +13,7 @@ FIRST_KEY = 5000
 def every_mechanism_on_every_connection(c):
     """Bounds, refusals, floods in all directions with locks beside; nothing malformed, no RNR."""
     with region(c, "1M") as name:
-        ranks(c, ["pings", name, 5], timeout=120)
+        ranks(c, ["pings", name, 3], timeout=120)
     for node in c.nodes:
         expect(counters(node)["invalid_msgs"] == 0, f"node {node.index} saw malformed messages")
     check_no_rnr(c)

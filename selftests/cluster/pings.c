@@ -98,12 +98,14 @@ static void bounds(void)
 		WANT(EMSGSIZE, "answer longer than inline", priority = p,
 		     _a.mechanism = DSM_LOGP_INLINE, _a.answer_bytes = INLINE_MOST + 1);
 		WANT(0, "full window at once", priority = p, _a.mechanism = DSM_LOGP_GATHER,
-		     _a.count = 1000, _a.window = WINDOW_MOST, _a.batch = WINDOW_MOST);
+		     _a.count = 10 * WINDOW_MOST, _a.window = WINDOW_MOST, _a.batch = WINDOW_MOST);
 		WANT(0, "spinning", priority = p, _a.flags = DSM_LOGP_SPIN, _a.count = 100);
 		WANT(0, "one way", priority = p, _a.flags = DSM_LOGP_ONE_WAY, _a.answer_bytes = 0,
-		     _a.count = COUNT_MOST, _a.window = WINDOW_MOST, _a.batch = 7);
+		     _a.count = 10 * WINDOW_MOST, _a.window = WINDOW_MOST, _a.batch = 7);
 		WANT(0, "pauses", priority = p, _a.count = 5, _a.gap_ns = 1000000);
 	}
+	WANT(0, "longest run", flags = DSM_LOGP_ONE_WAY, _a.answer_bytes = 0, _a.count = COUNT_MOST,
+	     _a.window = WINDOW_MOST, _a.batch = WINDOW_MOST);
 }
 
 /* Two runs to one node: one goes on, the other is told so or comes before or after. */

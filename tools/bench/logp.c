@@ -88,7 +88,7 @@ static void signature(const struct bench *b, const struct mechanism *m, unsigned
 		      unsigned int bytes)
 {
 	static const char * const what[] = { "o_s", "o_r", "g", "L" };
-	long trials = bench_trials(b, 40), i;
+	long trials = bench_trials(b, 12), i;
 	char name[COUNT(what)][NAME_BYTES];
 	struct series s[COUNT(what)];
 	struct dsm_ioc_logp a;
@@ -110,21 +110,21 @@ static void signature(const struct bench *b, const struct mechanism *m, unsigned
 		o_r = (double)a.recv_ns / 1e3 / m->batch;
 		series_add(&s[0], o_s);
 		series_add(&s[1], o_r);
-		a = run_of(m, priorities[p].priority, bytes, 8 * BURST);
+		a = run_of(m, priorities[p].priority, bytes, 4 * BURST);
 		try_run(&a);
-		series_add(&s[2], whole(&a) / (8 * BURST));
+		series_add(&s[2], whole(&a) / (4 * BURST));
 		a = run_of(m, priorities[p].priority, bytes, 1);
 		try_run(&a);
 		series_add(&s[3], whole(&a) / 2 - o_s - o_r);
 	}
 	for (k = 0; k < COUNT(what); k++)
-		series_print(&s[k], NULL);
+		series_print(&s[k], b);
 }
 
 /* Time per message of bursts of m, with a pause of d us behind each message. */
 static void curve(const struct bench *b, const struct mechanism *m, unsigned int bytes, unsigned int d)
 {
-	long trials = bench_trials(b, 20), i;
+	long trials = bench_trials(b, 8), i;
 	char name[NAME_BYTES];
 	struct dsm_ioc_logp a;
 	struct series s;
@@ -139,14 +139,14 @@ static void curve(const struct bench *b, const struct mechanism *m, unsigned int
 			if (try_run(&a))
 				series_add(&s, whole(&a) / n);
 		}
-		series_print(&s, NULL);
+		series_print(&s, b);
 	}
 }
 
-/* MiB/s of @bytes in one direction, or as much in both at once; in messages as long as may be. */
+/* MiB/s until @bytes are answered for, in one direction, or as much in both at once; in messages as long as may be. */
 static void bandwidth(const struct bench *b, const struct mechanism *m, unsigned int bytes, bool both)
 {
-	long trials = bench_trials(b, 15), i;
+	long trials = bench_trials(b, 8), i;
 	unsigned int most = m->mechanism == DSM_LOGP_INLINE ? 480 : BODY_MAX;
 	unsigned int part = bytes < most ? bytes : most;
 	char name[NAME_BYTES];
@@ -165,13 +165,13 @@ static void bandwidth(const struct bench *b, const struct mechanism *m, unsigned
 			series_add(&s, (double)bytes * (both ? 2 : 1) / (1 << 20) /
 				       ((double)a.total_ns / 1e9));
 	}
-	series_print(&s, NULL);
+	series_print(&s, b);
 }
 
 /* A call without arguments or result: one after the other, and as many as go at once. */
 static void calls(const struct bench *b, const struct mechanism *m)
 {
-	long trials = bench_trials(b, 200), i;
+	long trials = bench_trials(b, 100), i;
 	char name[2][NAME_BYTES];
 	struct dsm_ioc_logp a;
 	struct series s[2];
@@ -190,8 +190,8 @@ static void calls(const struct bench *b, const struct mechanism *m)
 		try_run(&a);
 		series_add(&s[1], whole(&a) / (4 * BURST));
 	}
-	series_print(&s[0], NULL);
-	series_print(&s[1], NULL);
+	series_print(&s[0], b);
+	series_print(&s[1], b);
 }
 
 static void measure(const struct bench *b)

@@ -80,6 +80,9 @@ class Plotter:
         self._draw(name, body)
 
 
+MECHANISMS = ("inline", "gather", "batch")
+
+
 def _by(results, kernel, name, group=None):
     """{setting: median} of one operation."""
     return {r.setting or "default": r.median for r in results.rows.values()
@@ -143,6 +146,16 @@ def _curves(plotter, results, kernel):
                   "runs of 8 bytes a page", "us",
                   [(s or "default", _numbered(results, kernel, r"runs_(\d+)", s))
                    for s in _settings(results, kernel, r"runs_(\d+)")], log=True)
+    for pause in (0, 1000):
+        plotter.lines(f"logp-{pause}-{kernel}",
+                      f"Time per message of 16 bytes, pause of {pause} us, kernel {kernel}",
+                      "messages of a burst", "us",
+                      [(m, _numbered(results, kernel, rf"burst_{m}_16_pause_{pause}_of_(\d+)"))
+                       for m in MECHANISMS], log=True)
+    for way in ("one_way", "exchange"):
+        plotter.lines(f"bandwidth-{way}-{kernel}", f"Messages, {way.replace('_', ' ')}, kernel {kernel}",
+                      "bytes", "MiB/s", [(m, _numbered(results, kernel, rf"bandwidth_{way}_{m}_(\d+)"))
+                                         for m in MECHANISMS], log=True, log_y=True)
     barriers = [(s or "barrier", _numbered(results, kernel, r"barrier_(\d+)", s))
                 for s in _settings(results, kernel, r"barrier_(\d+)")]
     for way in ("polling", "events"):
