@@ -127,9 +127,11 @@ static void send_all(struct dsm_node *n, struct dsm_msgbuf *list)
 {
 	struct dsm_msgbuf *m;
 
-	for (m = list; m; m = m->next)
+	for (m = list; m; m = m->next) {
 		trace_dsm_msg_tx(m->dst, m->class, m->data[0], m->len,
 				 le32_to_cpu(((struct dsm_wire_hdr *)m->data)->xid));
+		dsm_xfertest_spoil(m);
+	}
 	/* A peer lost meanwhile takes its messages with it; the engine hears of the loss. */
 	if (list)
 		atomic64_add(dsm_net_send_list(n->net, list), &n->stats.msgs_lost);
@@ -318,6 +320,20 @@ static int step_message(u16 node, const u8 *msg, u32 len, struct dsm_region *r)
 	return err;
 }
 
+/* For a region that was destroyed while this was under way: nobody waits for it any more. */
+static int late_message(u16 node, const u8 *msg, u32 len)
+{
+	struct dsm_actions acts;
+	int err;
+
+	if (msg[0] != DSM_MSG_FETCH)
+		return 0;
+	dsm_step_begin(&acts);
+	err = dsm_page_on_late_fetch(dsm_node.engine, node, msg, len, &acts);
+	dsm_step_end(&acts);
+	return err;
+}
+
 /**
  * dsm_node_recv() - a message arrived
  * @ctx:   unused
@@ -343,9 +359,8 @@ int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 
 		return dsm_member_recv(node, msg, len);
 	if (region) {
 		r = dsm_node_region_get(region, false);
-		/* Destroyed while this was under way: nobody waits for it any more. */
 		if (IS_ERR(r))
-			return 0;
+			return late_message(node, msg, len);
 	}
 	err = step_message(node, msg, len, r);
 	if (r)

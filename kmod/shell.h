@@ -183,6 +183,7 @@ void dsm_xfertest_exit(void);
 void dsm_xfertest_forget(void);
 void dsm_xfertest_done(struct dsm_xfer *xfer);
 int dsm_xfertest_signal(u16 node, u32 imm);
+void dsm_xfertest_spoil(struct dsm_msgbuf *msg);
 #else
 static inline int dsm_xfertest_init(void)
 {
@@ -192,6 +193,7 @@ static inline int dsm_xfertest_init(void)
 static inline void dsm_xfertest_exit(void) {}
 static inline void dsm_xfertest_forget(void) {}
 static inline void dsm_xfertest_done(struct dsm_xfer *xfer) {}
+static inline void dsm_xfertest_spoil(struct dsm_msgbuf *msg) {}
 static inline int dsm_xfertest_signal(u16 node, u32 imm)
 {
 	return -EPROTO;

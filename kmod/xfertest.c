@@ -8,6 +8,7 @@
  *   run NODE ADDR RKEY PAGES  READ, WRITE, CAS, ADD and SIGNAL there: "ok ..." or "failed: ..."
  *   burst NODE ADDR RKEY N    N READs of 64 KiB of the offer's start: "ok N back, M of them late"
  *   bad NODE ADDR RKEY        READ beyond the offer: the connection breaks, "status -112"
+ *   spoil RKEY                the next answer to a fetch takes that key away; 0: none
  *   signals                   "signals N", received since the module was loaded
  *   free                      take the offer back
  *
@@ -32,6 +33,8 @@ static struct dsm_mr *mr;
 static char outcome[160] = "nothing was tried\n";
 static u32 samples[SAMPLES];
 
+/* What "spoil" is to do: a key; negative: nothing. */
+static atomic64_t spoil = ATOMIC64_INIT(-1);
 static atomic_t signals = ATOMIC_INIT(0);
 static atomic_t out = ATOMIC_INIT(0);		/* transfers not back */
 static atomic_t failed = ATOMIC_INIT(0);	/* transfers back with an error */
@@ -66,6 +69,27 @@ int dsm_xfertest_signal(u16 node, u32 imm)
 {
 	atomic_inc(&signals);
 	return 0;
+}
+
+/**
+ * dsm_xfertest_spoil() - break the rules for sinks, once, if that was asked for
+ * @msg: message about to be sent
+ *
+ * Context: process.
+ */
+void dsm_xfertest_spoil(struct dsm_msgbuf *msg)
+{
+	s64 rkey;
+
+	if (likely(atomic64_read(&spoil) < 0) || msg->data[0] != DSM_MSG_PAGE)
+		return;
+	rkey = atomic64_xchg(&spoil, -1);
+	if (rkey < 0)
+		return;
+	msg->rkey = rkey;
+	if (msg->page)
+		put_page(msg->page);
+	msg->page = NULL;
 }
 
 static u64 value(u32 page, u32 word, u32 salt)
@@ -385,6 +409,8 @@ static int command(const char *text)
 		burst(&t, n, 0);
 	else if (sscanf(text, "bad %u %llx %x", &t.node, &t.addr, &t.rkey) == 3)
 		burst(&t, 1, PAGES_MAX * PAGE_SIZE);
+	else if (sscanf(text, "spoil %x", &t.rkey) == 1)
+		atomic64_set(&spoil, t.rkey);
 	else if (!strncmp(text, "signals", 7))
 		snprintf(outcome, sizeof(outcome), "signals %d\n", atomic_read(&signals));
 	else if (!strncmp(text, "free", 4))

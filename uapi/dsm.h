@@ -200,6 +200,8 @@ enum dsm_stat {
 	DSM_STAT_SENDS_INLINE,		/* messages that their work request held */
 	DSM_STAT_SENDS_BATCHED,		/* messages posted together with others */
 	DSM_STAT_SENDS_SIGNALLED,	/* of SIGNALLED: of messages */
+	DSM_STAT_SINKS_LENT,		/* fetches that named a frame to write the page into */
+	DSM_STAT_SINK_MISSES,		/* that could not: no registration was free */
 	DSM_STAT_COUNT
 };
 

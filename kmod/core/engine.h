@@ -243,9 +243,9 @@ struct dsm_waiter {
  * @region: region id
  * @xid:    the sender's request id
  * @value:  page index or parties; a positive errno once a flag wait or arrival has failed
- * @key:    key of a lock, barrier or flag
+ * @key:    key of a lock, barrier or flag; fetches: address of the sink
  * @told:   lost nodes that the caller was told of before: see struct dsm_waiter
- * @count:  barriers: threads that arrived
+ * @count:  barriers: threads that arrived; fetches: registration of the sink
  * @gone:   barriers: how many of them have ended since
  * @episode: barriers: the one that the sender believes in
  */

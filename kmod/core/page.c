@@ -198,7 +198,8 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
 struct asker {
 	u16 node;
 	u32 xid;
-	struct dsm_wire_sink sink;
+	u64 raddr;
+	u32 rkey;
 };
 
 static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct asker *to, u8 status,
@@ -214,6 +215,9 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct as
 					   to->xid);
 	struct dsm_key key;
 
+	/* The asker gets its sink back with every answer. */
+	m->raddr = to->raddr;
+	m->rkey = to->rkey;
 	if (home == e->self && dsm_env_key_find(p->space, p->idx, e->self, &key)) {
 		body.chunk_addr = cpu_to_le64(key.addr);
 		body.chunk_rkey = cpu_to_le32(key.rkey);
@@ -225,9 +229,7 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct as
 		 */
 		dsm_env_frame_get(p->frame);
 		m->page = p->frame;
-		m->raddr = le64_to_cpu(to->sink.addr);
-		m->rkey = le32_to_cpu(to->sink.rkey);
-		if (m->rkey)
+		if (to->rkey)
 			body.status = DSM_PAGE_STATUS_WRITTEN;
 	}
 	dsm_wire_put(m, &body, sizeof(body));
@@ -278,6 +280,8 @@ static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, const struct a
 				.region = p->space->id,
 				.xid = to->xid,
 				.value = p->idx,
+				.key = to->raddr,
+				.count = to->rkey,
 			};
 			list_add_tail(&q->cont.link, &e->deferred);
 			p->flags |= DSM_PF_DEFERRED;
@@ -309,8 +313,8 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 		if (q->region != p->space->id || q->value != p->idx)
 			continue;
 		list_del(&q->cont.link);
-		/* Its sink was not kept: the bytes travel in the reply. */
-		serve_fetch(e, p, &(struct asker){ .node = q->node, .xid = q->xid }, acts);
+		serve_fetch(e, p, &(struct asker){ .node = q->node, .xid = q->xid, .raddr = q->key,
+						   .rkey = q->count }, acts);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	}
 }
@@ -334,11 +338,51 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 	struct dsm_page *p;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	to.sink = body.sink;
+	to.raddr = le64_to_cpu(body.sink.addr);
+	to.rkey = le32_to_cpu(body.sink.rkey);
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
 	if (!p)
 		return -EPROTO;
 	serve_fetch(e, p, &to, acts);
+	return 0;
+}
+
+/**
+ * dsm_page_on_late_fetch() - message FETCH of a region that is gone
+ * @e:    engine
+ * @from: sender
+ * @msg:  message
+ * @len:  its length in bytes
+ * @acts: actions
+ *
+ * Nobody has the region open any more, so it does not matter what is read there; but the asker
+ * has to get its sink back.
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if it is no FETCH.
+ */
+int dsm_page_on_late_fetch(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
+			   struct dsm_actions *acts)
+{
+	struct dsm_reader r = dsm_reader_init(msg, len);
+	struct dsm_wire_page body = { .status = DSM_PAGE_STATUS_ZERO };
+	struct dsm_wire_fetch fetch;
+	struct dsm_wire_hdr hdr;
+	struct dsm_msgbuf *m;
+
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	dsm_reader_take(&r, &fetch, sizeof(fetch));
+	if (!dsm_reader_done(&r) || hdr.type != DSM_MSG_FETCH)
+		return -EPROTO;
+	if (!fetch.sink.rkey)
+		return 0;
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_PAGE, le32_to_cpu(hdr.region),
+			le32_to_cpu(hdr.xid));
+	m->rkey = le32_to_cpu(fetch.sink.rkey);
+	body.idx = fetch.idx;
+	body.ver = fetch.need;
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_act_send(acts, m);
 	return 0;
 }
 

@@ -37,6 +37,8 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p);
 /* Message steps (called by the dispatcher). */
 int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		      struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_page_on_late_fetch(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
+			   struct dsm_actions *acts);
 int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		     struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,

@@ -64,8 +64,8 @@ struct dsm_xfer;
  * @sink:  requests only: frame into which the receiver may write its answer until it has
  *         answered, or NULL. The last 16 bytes of @data are then a struct dsm_wire_sink, which
  *         net fills; without a free registration net clears it, and the answer carries the bytes
- * @raddr: replies only: with @rkey, @page is written there before the message is sent
- * @rkey:  registration that the asker's struct dsm_wire_sink named, or 0
+ * @raddr: replies only: with @rkey, @page, if any, is written there before the message is sent
+ * @rkey:  registration that the asker's struct dsm_wire_sink named, or 0; the reply ends it
  * @before: the core's: transfers that must be back before the message leaves, or NULL
  * @dst:   destination node
  * @class: enum dsm_class

@@ -192,6 +192,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_SENDS_INLINE] = "sends_inline",
 	[DSM_STAT_SENDS_BATCHED] = "sends_batched",
 	[DSM_STAT_SENDS_SIGNALLED] = "sends_signalled",
+	[DSM_STAT_SINKS_LENT] = "sinks_lent",
+	[DSM_STAT_SINK_MISSES] = "sink_misses",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

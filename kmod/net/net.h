@@ -47,6 +47,9 @@
 #define DSM_SQ_DEPTH (2 * (DSM_SLOTS_REQ + DSM_SLOTS_FWD))
 #define DSM_SQ_DEPTH_CTL DSM_SLOTS_CTL
 
+/* Work requests of one message: its own, and one that its sink needs. */
+#define DSM_SQ_PER_MESSAGE 2u
+
 /* At most so many sends, and a quarter of the send queue, go by without a completion. */
 #define DSM_SIGNAL_INTERVAL 16
 
@@ -133,7 +136,8 @@ struct dsm_net_tx {
  * @tx:   message that the device reads from its buffer, ours again with the completion; NULL: the
  *        bytes were taken when it was posted
  * @wr:   the work request; the others begin with it
- * @rdma: of a flush
+ * @rdma: of a flush, and of an answer for a sink: writes the page
+ * @reg:  of a request with a sink: makes the sink valid
  */
 struct dsm_sq_entry {
 	struct ib_cqe cqe;
@@ -142,6 +146,7 @@ struct dsm_sq_entry {
 	union {
 		struct ib_send_wr wr;
 		struct ib_rdma_wr rdma;
+		struct ib_reg_wr reg;
 	};
 };
 
@@ -153,6 +158,8 @@ struct dsm_sq_entry {
  * @dma:  mapped address of @buf
  * @len:  bytes received; valid while parked
  * @imm:  likewise, of a signal
+ * @invalidated: it took away the key @rkey; valid while parked
+ * @rkey: likewise
  * @park: in dsm_qp.parked while the shell has not been told of the peer
  */
 struct dsm_rx {
@@ -162,6 +169,8 @@ struct dsm_rx {
 	u64 dma;
 	u32 len;
 	u32 imm;
+	bool invalidated;
+	u32 rkey;
 	struct list_head park;
 };
 
@@ -261,6 +270,8 @@ struct dsm_backlog {
  * @backlog:   per class
  * @xfer_wait: transfers that wait for room
  * @xfer_posted: transfers that the device has, or whose completion is not seen yet
+ * @sinks_free: registrations for frames that wait for a page
+ * @sinks_lent: those that the peer may use until it has answered
  * @unsignalled: transfers posted since one whose completion is told
  * @credit_tx: CREDIT messages of Q and P; kept so that nothing allocates to make progress
  * @beat_tx:   heartbeat, likewise
@@ -310,6 +321,8 @@ struct dsm_peer {
 	struct dsm_backlog backlog[DSM_CLASS_CTL];
 	struct dsm_xfer_list xfer_wait;
 	struct dsm_xfer_list xfer_posted;
+	struct list_head sinks_free;
+	struct list_head sinks_lent;
 	u32 unsignalled;
 	struct dsm_net_tx *credit_tx[DSM_VC_COUNT];
 	struct dsm_net_tx *beat_tx;
@@ -468,6 +481,14 @@ void dsm_xfer_peer_init(struct dsm_peer *peer);
 int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
 void dsm_xfer_push(struct dsm_peer *peer);
 void dsm_xfer_purge(struct dsm_peer *peer);
+
+/* sink.c */
+void dsm_sink_init(struct dsm_peer *peer);
+void dsm_sink_reserve(struct dsm_peer *peer);
+bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *msg, struct ib_reg_wr *reg);
+const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8 type, u32 region,
+			      u32 xid);
+void dsm_sink_purge(struct dsm_peer *peer);
 
 /* mr.c */
 void dsm_mr_release_all(struct dsm_net *net);

@@ -244,6 +244,7 @@ static void up_work(struct work_struct *work)
 	struct dsm_peer *peer = container_of(work, struct dsm_peer, up_work);
 	struct dsm_net *net = peer->net;
 
+	dsm_sink_reserve(peer);
 	spin_lock_bh(&peer->lock);
 	if (peer->state != DSM_PEER_SETUP) {
 		spin_unlock_bh(&peer->lock);
@@ -392,6 +393,7 @@ static void drain(struct dsm_peer *peer)
 		ib_drain_qp(id->qp);
 	}
 	dsm_send_purge(peer);
+	dsm_sink_purge(peer);
 	dsm_xfer_purge(peer);
 }
 
@@ -509,6 +511,7 @@ struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active)
 		peer->backlog[i].tail = &peer->backlog[i].head;
 	dsm_credit_init(&peer->credit);
 	dsm_xfer_peer_init(peer);
+	dsm_sink_init(peer);
 	dsm_cq_prepare(&peer->tx_cq, peer);
 	qp_init(peer, DSM_VC_C, DSM_SLOTS_CTL, DSM_CTL_BYTES, DSM_SQ_DEPTH_CTL);
 	qp_init(peer, DSM_VC_Q, DSM_SLOTS_REQ + DSM_SLOTS_FWD, DSM_MSG_BYTES, DSM_SQ_DEPTH);

@@ -93,7 +93,8 @@ static int type_class_on(u8 type, enum dsm_vc vc)
  * @len:    length it claims
  * @epoch:  membership epoch
  * @src:    sender it claims
- * @xid:    beats: messages on C that the peer has received
+ * @region: answers: of the request
+ * @xid:    likewise; beats: messages on C that the peer has received
  * @seq:    number on this queue pair
  * @credit: credit word
  */
@@ -103,6 +104,7 @@ struct header {
 	u32 len;
 	u32 epoch;
 	u32 src;
+	u32 region;
 	u32 xid;
 	u32 seq;
 	u64 credit;
@@ -118,6 +120,7 @@ static void read_header(const struct dsm_rx *rx, struct header *h)
 	h->len = le16_to_cpu(hdr.len);
 	h->epoch = le32_to_cpu(hdr.epoch);
 	h->src = le32_to_cpu(hdr.src);
+	h->region = le32_to_cpu(hdr.region);
 	h->xid = le32_to_cpu(hdr.xid);
 	h->seq = le32_to_cpu(hdr.seq);
 	h->credit = le64_to_cpu(hdr.credit);
@@ -273,7 +276,9 @@ static void handle_message(struct dsm_rx *rx)
 		return;
 	}
 	spin_lock_bh(&peer->lock);
-	rule = account(qp, &h);
+	rule = dsm_sink_answered(peer, rx, h.type, h.region, h.xid);
+	if (!rule)
+		rule = account(qp, &h);
 	deliver = peer->state == DSM_PEER_UP || peer->bye;
 	if (h.type == DSM_MSG_BYE) {
 		peer->bye = true;
@@ -328,6 +333,9 @@ static bool is_deaf(struct dsm_peer *peer)
 static bool take(struct dsm_rx *rx, const struct ib_wc *wc)
 {
 	rx->len = wc->byte_len;
+	rx->invalidated = wc->wc_flags & IB_WC_WITH_INVALIDATE;
+	if (rx->invalidated)
+		rx->rkey = wc->ex.invalidate_rkey;
 	if (rx->qp->vc != DSM_VC_B)
 		return wc->opcode == IB_WC_RECV && rx->len >= DSM_HDR_BYTES &&
 		       rx->len <= rx->qp->slot_bytes;

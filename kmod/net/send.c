@@ -324,6 +324,7 @@ static bool tx_is_sane(const struct dsm_msgbuf *msg)
 	return msg->class < DSM_CLASS_CTL && msg->dst < DSM_MAX_NODES &&
 	       msg->len >= DSM_HDR_BYTES &&
 	       msg->len + (msg->page ? DSM_PAGE_BYTES : 0) <= DSM_MSG_BYTES &&
+	       (!msg->sink || msg->len >= DSM_HDR_BYTES + sizeof(struct dsm_wire_sink)) &&
 	       dsm_recv_class(msg->data[0]) == msg->class;
 }
 

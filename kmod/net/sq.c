@@ -58,7 +58,7 @@ void dsm_sq_free(struct dsm_qp *qp)
 }
 
 /**
- * dsm_sq_has_room() - may one more work request be staged
+ * dsm_sq_has_room() - may one more message be staged
  * @qp: connection C, Q or P
  *
  * Context: peer lock held.
@@ -66,7 +66,7 @@ void dsm_sq_free(struct dsm_qp *qp)
  */
 bool dsm_sq_has_room(const struct dsm_qp *qp)
 {
-	return qp->sq && qp->sq_used < qp->sq_room;
+	return qp->sq && qp->sq_used + DSM_SQ_PER_MESSAGE <= qp->sq_room;
 }
 
 static u32 after(const struct dsm_qp *qp, u32 i)
@@ -83,7 +83,7 @@ static u32 before(const struct dsm_qp *qp, u32 i, u32 n)
 
 static u32 tx_bytes(const struct dsm_net_tx *tx)
 {
-	return tx->msg.len + (tx->msg.page ? DSM_PAGE_BYTES : 0);
+	return tx->msg.len + (tx->msg.page && !tx->msg.rkey ? DSM_PAGE_BYTES : 0);
 }
 
 static void unmap(struct dsm_qp *qp, struct dsm_net_tx *tx)
@@ -180,6 +180,34 @@ static void give_back(struct dsm_net_tx *tx)
 		dsm_send_tx_free(tx);
 }
 
+/* In front of a request: what makes its sink valid. Changes the request, so it is not mapped yet. */
+static void stage_reg(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct dsm_sq_entry *e;
+	struct ib_reg_wr reg;
+
+	if (!tx->msg.sink || !dsm_sink_lend(qp->peer, &tx->msg, &reg))
+		return;
+	e = entry_add(qp, NULL);
+	reg.wr.wr_cqe = &e->cqe;
+	e->reg = reg;
+}
+
+/* In front of an answer: its page, which is mapped. */
+static void stage_write(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct dsm_sq_entry *e;
+
+	if (!tx->msg.rkey || !tx->msg.page)
+		return;
+	e = entry_add(qp, NULL);
+	e->wr.opcode = IB_WR_RDMA_WRITE;
+	e->wr.sg_list = &tx->sge[1];
+	e->wr.num_sge = 1;
+	e->rdma.remote_addr = tx->msg.raddr;
+	e->rdma.rkey = tx->msg.rkey;
+}
+
 /**
  * dsm_sq_stage() - add a message to the chain that is being built
  * @qp: connection C, Q or P with room
@@ -199,6 +227,7 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	lockdep_assert_held(&peer->lock);
 	inlined = goes_inline(qp, tx);
 	fill_header(qp, tx);
+	stage_reg(qp, tx);
 	if (inlined) {
 		/* Not an address for the device: its driver copies from there. */
 		tx->sge[0] = (struct ib_sge){ .addr = (uintptr_t)tx->msg.data, .length = tx->msg.len };
@@ -209,10 +238,16 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	}
 	tx->busy = true;
 	count_message(peer, tx, inlined);
+	stage_write(qp, tx);
 	e = entry_add(qp, inlined ? NULL : tx);
 	e->wr.opcode = IB_WR_SEND;
 	e->wr.sg_list = tx->sge;
-	e->wr.num_sge = tx->msg.page ? 2 : 1;
+	e->wr.num_sge = tx->msg.page && !tx->msg.rkey ? 2 : 1;
+	/* An answer ends the sink even if it brings no page. */
+	if (tx->msg.rkey) {
+		e->wr.opcode = IB_WR_SEND_WITH_INV;
+		e->wr.ex.invalidate_rkey = tx->msg.rkey;
+	}
 	if (inlined) {
 		e->wr.send_flags = IB_SEND_INLINE;
 		tx->msg.next = qp->staged_inline;

@@ -99,6 +99,8 @@ struct dsm_net_config {
  * @sends_inline:  messages that their work request held
  * @sends_batched: messages posted together with others in one doorbell
  * @sends_signalled: posts of messages whose completion was asked for
+ * @sinks_lent:    requests that named a frame to write the answer into
+ * @sink_misses:   requests that could not, since no registration was free
  * @wc_errors:     completions with an error other than a flush
  * @credits:       messages of each class that may be sent now; CTL: 0
  * @silent_ms:     time since anything was received
@@ -120,6 +122,8 @@ struct dsm_net_peer_stats {
 	u64 sends_inline;
 	u64 sends_batched;
 	u64 sends_signalled;
+	u64 sinks_lent;
+	u64 sink_misses;
 	u64 wc_errors;
 	u32 credits[DSM_CLASS_COUNT];
 	u32 silent_ms;

@@ -302,6 +302,45 @@ static void written_page_is_refused_where_no_frame_was_offered(void **state)
 	assert_int_equal(world_inject(B, A, m), -EPROTO);
 }
 
+static void every_answer_gives_the_sink_back(void **state)
+{
+	w.sinks = true;
+	/* Zero, you are home, ask somebody else, the page. */
+	assert_int_equal(world_fault(B, 0, true), DSM_PAGE_NONE);
+	assert_int_equal(w.lent, 1);
+	world_run();
+	assert_int_equal(w.lent, 0);
+	world_store(B, 0, 3, 33);
+	world_release(B);
+	assert_int_equal(world_load(C, 0, 3), 33);
+	assert_int_equal(world_load(C, 3, 3), 0);
+	assert_int_equal(world_engine(C)->stats.page_writes, 1);
+	assert_int_equal(w.lent, 0);
+}
+
+static void fetch_of_a_region_that_is_gone_gives_the_sink_back(void **state)
+{
+	struct dsm_wire_fetch body = { .need = cpu_to_le64(9), .sink.rkey = cpu_to_le32(7) };
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_FETCH, 77, 5);
+	struct dsm_wire_page *answer;
+
+	assert_int_equal(dsm_page_on_late_fetch(world_engine(A), B, m->data, m->len, world_begin(A)), -EPROTO);
+	dsm_wire_put(m, &body, sizeof(body));
+	assert_int_equal(dsm_page_on_late_fetch(world_engine(A), B, m->data, m->len, &w.acts), 0);
+	world_end(A);
+	assert_int_equal(world_count(DSM_MSG_PAGE), 1);
+	answer = (struct dsm_wire_page *)world_body(DSM_MSG_PAGE);
+	assert_int_equal(answer->status, DSM_PAGE_STATUS_ZERO);
+	assert_int_equal(le64_to_cpu(answer->ver), 9);
+	assert_int_equal(w.fly[0].m->rkey, 7);
+	/* Nobody waits where nothing was lent. */
+	memset(m->data + m->len - sizeof(body.sink), 0, sizeof(body.sink));
+	assert_int_equal(dsm_page_on_late_fetch(world_engine(A), B, m->data, m->len, world_begin(A)), 0);
+	world_end(A);
+	assert_int_equal(world_count(DSM_MSG_PAGE), 1);
+	world_msg_free(m);
+}
+
 /* ---- not at all ---- */
 
 static void page_nobody_told_of_is_zero(void **state)
@@ -400,6 +439,8 @@ int main(void)
 		T(start2, home_writes_into_the_frame_that_waits),
 		T(start2, fetch_by_copy_offers_no_frame),
 		T(start2, written_page_is_refused_where_no_frame_was_offered),
+		T(start_touch, every_answer_gives_the_sink_back),
+		T(start2, fetch_of_a_region_that_is_gone_gives_the_sink_back),
 		T(start_untold, page_nobody_told_of_is_zero),
 		T(start_untold, told_page_is_fetched),
 		T(start_untold, noticed_page_is_fetched),

@@ -101,6 +101,7 @@ static void second_claim_is_sent_to_the_winner(void **state)
 
 static void fetch_at_a_winner_whose_claim_is_under_way_is_deferred(void **state)
 {
+	w.sinks = true;
 	world_fault(B, 0, true);
 	world_deliver(DSM_MSG_FETCH);
 	w.held[DSM_MSG_PAGE] = true;
@@ -123,6 +124,7 @@ static void fetch_at_a_winner_whose_claim_is_under_way_is_deferred(void **state)
 	world_run();
 	assert_int_equal(world_page(A, 0)->state, DSM_PAGE_RD);
 	assert_int_equal(world_page(C, 0)->state, DSM_PAGE_RD);
+	assert_int_equal(w.lent, 0);
 }
 
 static void deferred_fetch_of_the_same_node_is_not_kept_twice(void **state)

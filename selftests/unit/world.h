@@ -54,6 +54,7 @@ static struct world {
 	struct dsm_xfer *xfer;	/* under way, oldest first; imm: node that reads */
 	bool hold_xfer;
 	bool sinks;		/* requests get the registration that they want */
+	u32 lent;		/* of these, not given back by an answer */
 	bool held[256];		/* types that world_run() does not deliver */
 	bool hold_flush;
 	bool hold_run;
@@ -142,7 +143,10 @@ static inline void world_post(u16 src, struct dsm_msgbuf *m)
 		struct dsm_wire_sink sink = { .addr = cpu_to_le64((uintptr_t)m->sink), .rkey = cpu_to_le32(7) };
 
 		memcpy(m->data + m->len - sizeof(sink), &sink, sizeof(sink));
+		w.lent++;
 	}
+	if (m->rkey && w.sinks)
+		w.lent--;
 	if (m->page && m->rkey) {
 		/* A device refuses keys that it did not give. */
 		if (w.sinks && m->rkey == 7)

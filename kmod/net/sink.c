@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Sinks: frames that wait for a page, into which the peer that was asked for it may write. Knows
+ * nothing of pages but their frames, and never lets a peer reach more than the one it was asked for.
+ *
+ * A peer has a pool of registrations of one page, made when it comes up. A request that names a
+ * frame takes one; the work request that makes it valid is chained in front of the request's own,
+ * so that it is valid before the request leaves:
+ *
+ *   asker:  REG_MR, SEND (address and key)               on Q, one doorbell
+ *   asked:  WRITE (the page), SEND_WITH_INV (the answer)  on P, one doorbell
+ *
+ * The answer takes the key away from its sender: its receiver's device does, before it tells of
+ * the answer, so nobody can write a frame that a thread has begun to use. Every answer does it, also
+ * one without a page. Keys belong to the protection domain and not to a queue pair, so one that was
+ * made valid on Q is good for P. Without a free registration the request says so, and the answer
+ * brings the bytes.
+ *
+ * A peer that takes a key away that is not due, or answers without doing so, is dropped. A frame
+ * keeps a reference for as long as its key may be valid: until the answer, or until the peer is
+ * lost and the registration is destroyed.
+ */
+#include <linux/slab.h>
+
+#include "net.h"
+
+/* More pages than one fault and its fault-around ask one home for; what is beyond is copied. */
+#define SINKS 32
+
+/**
+ * struct dsm_sink - a registration of one page
+ * @link:   in the peer's list of free or of lent ones; peer lock
+ * @mr:     the device's part, with the key that it was lent under last
+ * @sg:     the frame, mapped while it is lent
+ * @region: of the request
+ * @xid:    of the request
+ */
+struct dsm_sink {
+	struct list_head link;
+	struct ib_mr *mr;
+	struct scatterlist sg;
+	u32 region;
+	u32 xid;
+};
+
+/**
+ * dsm_sink_init() - a new peer's lists
+ * @peer: peer, not yet visible to anyone
+ *
+ * Context: any.
+ */
+void dsm_sink_init(struct dsm_peer *peer)
+{
+	INIT_LIST_HEAD(&peer->sinks_free);
+	INIT_LIST_HEAD(&peer->sinks_lent);
+}
+
+/**
+ * dsm_sink_reserve() - make the registrations
+ * @peer: peer whose connections stand, before any message is sent
+ *
+ * With less memory there are fewer, or none.
+ *
+ * Context: process, sleeps.
+ */
+void dsm_sink_reserve(struct dsm_peer *peer)
+{
+	struct dsm_net *net = peer->net;
+	struct dsm_sink *s;
+	int i;
+
+	for (i = 0; net->one_sided && i < SINKS; i++) {
+		s = kzalloc(sizeof(*s), GFP_KERNEL);
+		if (!s)
+			return;
+		s->mr = ib_alloc_mr(net->pd_data, IB_MR_TYPE_MEM_REG, 1);
+		if (IS_ERR(s->mr)) {
+			kfree(s);
+			return;
+		}
+		sg_init_table(&s->sg, 1);
+		spin_lock_bh(&peer->lock);
+		list_add(&s->link, &peer->sinks_free);
+		spin_unlock_bh(&peer->lock);
+	}
+}
+
+static int map(struct dsm_sink *s, struct ib_device *dev, struct page *frame)
+{
+	sg_set_page(&s->sg, frame, DSM_PAGE_BYTES, 0);
+	if (!ib_dma_map_sg(dev, &s->sg, 1, DMA_FROM_DEVICE))
+		return -ENOMEM;
+	if (ib_map_mr_sg(s->mr, &s->sg, 1, NULL, DSM_PAGE_BYTES) == 1)
+		return 0;
+	ib_dma_unmap_sg(dev, &s->sg, 1, DMA_FROM_DEVICE);
+	return -EOPNOTSUPP;
+}
+
+/* The frame is out of the peer's reach. */
+static void unmap(struct dsm_sink *s, struct ib_device *dev)
+{
+	ib_dma_unmap_sg(dev, &s->sg, 1, DMA_FROM_DEVICE);
+	put_page(sg_page(&s->sg));
+}
+
+/**
+ * dsm_sink_lend() - let the receiver of a request write into a frame
+ * @peer: receiver
+ * @msg:  request that is about to be posted; its end is filled, or says that nothing was lent
+ * @reg:  work request to be posted in front of it
+ *
+ * Context: peer lock held; any.
+ * Return: true if @reg is to be posted.
+ */
+bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *msg, struct ib_reg_wr *reg)
+{
+	struct dsm_wire_sink wire = {};
+	struct dsm_wire_hdr hdr;
+	struct dsm_sink *s;
+
+	lockdep_assert_held(&peer->lock);
+	s = list_first_entry_or_null(&peer->sinks_free, struct dsm_sink, link);
+	if (!s || map(s, peer->net->dev, msg->sink)) {
+		peer->stats.sink_misses++;
+		memcpy(msg->data + msg->len - sizeof(wire), &wire, sizeof(wire));
+		return false;
+	}
+	/* Dropped by unmap(). */
+	get_page(msg->sink);
+	list_move_tail(&s->link, &peer->sinks_lent);
+	/* Whoever knows the key of last time cannot use it. */
+	ib_update_fast_reg_key(s->mr, ib_inc_rkey(s->mr->rkey));
+	memcpy(&hdr, msg->data, sizeof(hdr));
+	s->region = le32_to_cpu(hdr.region);
+	s->xid = le32_to_cpu(hdr.xid);
+	wire.addr = cpu_to_le64(s->mr->iova);
+	wire.rkey = cpu_to_le32(s->mr->rkey);
+	memcpy(msg->data + msg->len - sizeof(wire), &wire, sizeof(wire));
+	*reg = (struct ib_reg_wr){
+		.wr.opcode = IB_WR_REG_MR,
+		.mr = s->mr,
+		.key = s->mr->rkey,
+		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
+	};
+	peer->stats.sinks_lent++;
+	return true;
+}
+
+static struct dsm_sink *find_by_key(struct dsm_peer *peer, u32 rkey)
+{
+	struct dsm_sink *s;
+
+	list_for_each_entry(s, &peer->sinks_lent, link)
+		if (s->mr->rkey == rkey)
+			return s;
+	return NULL;
+}
+
+static bool is_awaited(struct dsm_peer *peer, u32 region, u32 xid)
+{
+	struct dsm_sink *s;
+
+	list_for_each_entry(s, &peer->sinks_lent, link)
+		if (s->region == region && s->xid == xid)
+			return true;
+	return false;
+}
+
+/**
+ * dsm_sink_answered() - a message came: take back what it answers
+ * @peer:   sender
+ * @rx:     message as received
+ * @type:   its type
+ * @region: its region
+ * @xid:    its request
+ *
+ * Context: peer lock held; the message is not handed on before.
+ * Return: NULL, or the rule that it breaks.
+ */
+const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8 type, u32 region,
+			      u32 xid)
+{
+	struct dsm_sink *s;
+
+	lockdep_assert_held(&peer->lock);
+	if (!rx->invalidated) {
+		if (type == DSM_MSG_PAGE && is_awaited(peer, region, xid))
+			return "malformed message: keeps a key that it answers";
+		return NULL;
+	}
+	s = find_by_key(peer, rx->rkey);
+	if (!s)
+		return "malformed message: invalidates a key that it was not lent";
+	if (type != DSM_MSG_PAGE || s->region != region || s->xid != xid)
+		return "malformed message: invalidates a key that it does not answer";
+	unmap(s, peer->net->dev);
+	list_move(&s->link, &peer->sinks_free);
+	return NULL;
+}
+
+/**
+ * dsm_sink_purge() - destroy the registrations, then let go of the frames
+ * @peer: peer, not up any more and drained: nothing is lent, no handler runs
+ *
+ * Context: process, sleeps.
+ */
+void dsm_sink_purge(struct dsm_peer *peer)
+{
+	struct dsm_sink *s, *next;
+
+	list_for_each_entry(s, &peer->sinks_lent, link) {
+		/* Another peer may know the key. */
+		ib_dereg_mr(s->mr);
+		s->mr = NULL;
+		unmap(s, peer->net->dev);
+	}
+	list_splice_init(&peer->sinks_lent, &peer->sinks_free);
+	list_for_each_entry_safe(s, next, &peer->sinks_free, link) {
+		if (s->mr)
+			ib_dereg_mr(s->mr);
+		list_del(&s->link);
+		kfree(s);
+	}
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests of fetch=nocopy: the home writes a page into the frame that waits for it.
+
+forged_* need a module that was built with DEBUG=1 (kmod/xfertest.c).
+"""
+import re
+import time
+
+from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, counters, expect,
+                   living, make_region, peer, region, status)
+
+PAGE = 4096
+PAGES = 64
+THREADS = 12
+XFER = "/sys/kernel/debug/dsm/xfer"
+
+
+def pages_are_written_into_their_frames(c):
+    """With a registration for each, and none of it with fetch=copy."""
+    a, b = c.nodes[:2]
+    for fetch, written in (("nocopy", PAGES), ("copy", 0)):
+        with region(c, "1M", f"home=block,fetch={fetch},around=off") as name, \
+                actors(name, a, b) as (home, reader):
+            for i in range(PAGES):
+                home.want(0, "write", i * PAGE + 8 * (i % 512), 100 + i)
+            home.want(0, "release")
+            reader.want(0, "acquire")
+            before = counters(b)
+            for i in range(PAGES):
+                reader.read(i * PAGE + 8 * (i % 512), 100 + i)
+            after = counters(b)
+        got = {k: after[k] - before[k] for k in ("page_transfers", "page_writes", "sinks_lent",
+                                                 "sink_misses")}
+        want = {"page_transfers": PAGES, "page_writes": written, "sinks_lent": written,
+                "sink_misses": 0}
+        expect(got == want, f"fetch={fetch}: {got}, not {want}")
+
+
+def home_killed_while_it_may_write(c):
+    """Who waits for a page hears of it, and what waited for it is used again."""
+    *rest, victim = living(c)
+    with region(c, "1M", "home=rr,fetch=nocopy,around=off") as name, \
+            actors(name, *rest) as others, actors(name, victim) as (v,):
+        at = [(i * c.count + c.count - 1) * PAGE for i in range(THREADS + 1)]
+        for offset in at:
+            v.want(0, "write", offset, 7)
+        v.want(0, "release")
+        for x in others:
+            x.want(0, "acquire")
+            x.read(at[-1], 7)
+        before = [counters(n)["sinks_lent"] for n in rest]
+        since = time.monotonic()
+        victim.stop()
+        reads = [(x, x.begin("read", offset, thread=i)) for x in others
+                 for i, offset in enumerate(at[:-1])]
+        for node, was in zip(rest, before):
+            end = time.monotonic() + CALL_SECONDS
+            while counters(node)["sinks_lent"] != was + THREADS:
+                expect(time.monotonic() < end, f"{node.name} did not ask for all pages")
+                time.sleep(0.02)
+        victim.kill()
+        for x, number in reads:
+            x.finish(number, SIGBUS, "read of a page of the dead", bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        for x in others:
+            x.read(at[-1], 7)
+            x.want(0, "write", x.id * PAGE, 5)
+            x.want(0, "release")
+
+
+def xfer(node, command):
+    """One command of the transfer test; its outcome."""
+    node.check(["sh", "-c", f"echo '{command}' > {XFER}"], timeout=60 * node.cluster.slowness)
+    return node.read(XFER).strip()
+
+
+def anew(c):
+    """All leave, whatever they have open, and join again."""
+    for node in c.nodes:
+        node.check(["dsmctl", "leave", "--force"])
+    for node in c.nodes:
+        seed = [] if node is c.nodes[0] else ["--seed", c.nodes[0].address]
+        node.check(["dsmctl", "join", "--listen", node.address, "--node", str(node.index), *seed])
+
+
+def forged(c, key, reason):
+    """The home's answer to a fetch takes a key away that is not due: it is dropped."""
+    a, b = c.nodes[:2]
+    name = make_region(c, "1M", "home=block,fetch=nocopy,around=off")
+    with actors(name, a, b) as (home, reader):
+        home.want(0, "write", 0, 1)
+        home.want(0, "release")
+        reader.want(0, "acquire")
+        xfer(a, f"spoil {key}")
+        reader.want(SIGBUS, "read", 0)
+        said = peer(b, status(a)["node"])
+        expect(said["state"] == "lost" and reason in said["reason"],
+               f"{b.name} says {said}, not '{reason}'")
+    xfer(b, "free")
+    anew(c)
+
+
+def forged_answer_that_takes_no_key_away(c):
+    """The home could go on writing."""
+    forged(c, "0", "keeps a key that it answers")
+
+
+def forged_answer_that_takes_another_key_away(c):
+    """One that this node made for another purpose."""
+    a, b = c.nodes[:2]
+    m = re.match(r"^key \S+ (\S+)$", xfer(b, f"reg {status(a)['node']} 16"))
+    expect(m, f"registration failed on {b.name}")
+    forged(c, m[1], "invalidates a key that it was not lent")
