@@ -483,8 +483,12 @@ static int apply_to_region(struct dsm_wire_control *msg)
 		 * ours may be under way to them. Ends with the transfer or its peer.
 		 */
 		dsm_regions_settle();
-		wait_event(dsm_node.changed,
-			   !atomic_read(&r->transfers) && !READ_ONCE(r->space->busy));
+		if (!dsm_rsync_settle(r)) {
+			atomic_cmpxchg(&r->opens, -1, 0);
+			err = say(msg, -EBUSY, "a lock of the region is held; end the programs that use it");
+			break;
+		}
+		wait_event(dsm_node.changed, !atomic_read(&r->transfers));
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
 		atomic_cmpxchg(&r->opens, -1, 0);

@@ -14,6 +14,9 @@
 #define MAIL_BYTES PAGE_ALIGN(sizeof(struct dsm_mail))
 #define LANDING_BYTES PAGE_ALIGN(DSM_MAX_NODES * sizeof(union dsm_board_slot))
 
+/* Some round trips, also under emulation. */
+#define SETTLE_MS 2000
+
 /**
  * struct area - what this file made
  * @mem:   for the core
@@ -154,6 +157,22 @@ int dsm_rsync_need(void)
 	}
 	mutex_unlock(&area_lock);
 	return err;
+}
+
+/**
+ * dsm_rsync_settle() - wait until no lock of a region is on its way through this node
+ * @r: region that is not open here
+ *
+ * A place in a queue may outlive the thread that wanted it, until those before have had their turn;
+ * elsewhere the region may still be open.
+ *
+ * Context: process; sleeps, bounded.
+ * Return: false if a lock did not come, or go, in time.
+ */
+bool dsm_rsync_settle(struct dsm_region *r)
+{
+	return wait_event_timeout(dsm_node.changed, !READ_ONCE(r->space->busy),
+				  msecs_to_jiffies(SETTLE_MS));
 }
 
 /**

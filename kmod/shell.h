@@ -169,6 +169,7 @@ void dsm_spin_learn(enum dsm_spin_kind kind, bool spun, u64 took_ns);
 bool dsm_rsync_possible(void);
 int dsm_rsync_need(void);
 void dsm_rsync_tell(u16 node);
+bool dsm_rsync_settle(struct dsm_region *r);
 void dsm_rsync_free(void);
 int dsm_rsync_signal(u16 node, u32 imm);
 

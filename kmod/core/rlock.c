@@ -194,7 +194,7 @@ void dsm_rlock_cas(struct dsm_engine *e, struct dsm_rlock *l, u64 expect, u64 pu
  * Context: engine lock held.
  */
 void dsm_rlock_swap(struct dsm_engine *e, struct dsm_rlock *l, u64 expect, u64 put,
-		      struct dsm_actions *acts)
+		    struct dsm_actions *acts)
 {
 	l->expect = expect;
 	l->put = put;
@@ -212,7 +212,7 @@ void dsm_rlock_swap(struct dsm_engine *e, struct dsm_rlock *l, u64 expect, u64 p
  * Context: engine lock held.
  */
 void dsm_rlock_signal(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u32 what,
-		   struct dsm_actions *acts)
+		      struct dsm_actions *acts)
 {
 	struct dsm_xfer *x = dsm_rsync_xfer(e, DSM_XFER_SIGNAL, DSM_XFER_KIND_RLOCK, dst,
 					    l->region);
@@ -276,7 +276,7 @@ void dsm_rlock_report_broken(struct dsm_engine *e, struct dsm_rlock *l, struct d
  * Context: engine lock held.
  */
 void dsm_rlock_fail_waiters(struct dsm_engine *e, struct dsm_rlock *l, int err, bool tries,
-			 struct dsm_actions *acts)
+			    struct dsm_actions *acts)
 {
 	struct dsm_waiter *w, *tmp;
 

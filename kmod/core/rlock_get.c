@@ -65,7 +65,7 @@ static void learn(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions 
  * Context: engine lock held.
  */
 void dsm_rlock_board_read(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
-		       struct dsm_actions *acts)
+			  struct dsm_actions *acts)
 {
 	if (!(l->flags & DSM_RLOCKF_READING) || x->xid != l->read)
 		return;		/* of an attempt that came too late */
@@ -142,11 +142,13 @@ static void not_queued(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_act
  * Context: engine lock held; @l may be gone afterwards.
  */
 void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
-		   struct dsm_actions *acts)
+		      struct dsm_actions *acts)
 {
 	u64 old = x->result;
 
 	if (x->status) {
+		/* Nobody knows whether we are in the queue; usually its manager is lost anyway. */
+		dsm_rlock_report_broken(e, l, acts);
 		l->flags &= ~(DSM_RLOCKF_CAME | DSM_RLOCKF_OWED);
 		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);
 		return;

@@ -96,7 +96,7 @@ static void leave(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions 
  * Context: engine lock held.
  */
 void dsm_rlock_free_word(struct dsm_engine *e, struct dsm_rlock *l, u64 expect,
-		      struct dsm_actions *acts)
+			 struct dsm_actions *acts)
 {
 	u32 epoch = dsm_rword_epoch(expect);
 
@@ -158,11 +158,13 @@ void dsm_rlock_released(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_ac
  * Context: engine lock held.
  */
 void dsm_rlock_freed(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
-		  struct dsm_actions *acts)
+		     struct dsm_actions *acts)
 {
 	u64 old = x->result;
 
 	if (x->status) {
+		/* Nobody knows whether it is free; usually its manager is lost anyway. */
+		dsm_rlock_report_broken(e, l, acts);
 		leave(e, l, acts);
 	} else if (old == l->expect) {
 		l->seen = l->put;

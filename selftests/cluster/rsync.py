@@ -5,7 +5,7 @@ import errno
 import time
 
 from loss import work_goes_on
-from scene import (actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
+from scene import (CALL_SECONDS, actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
                    make_region, name_of, ranks, region)
 
 
@@ -107,6 +107,55 @@ def rdma_regions_come_and_go(c):
                 player.want(0, "unlock", key)
     r = c.nodes[0].run(["dsmctl", "region", "create", "array", "1M", "sync=rdma,algo=array"])
     expect(r.status and "algo=array" in r.err, f"algo=array is not refused by name: {r}")
+
+
+def rdma_node_joins_later(c):
+    """It takes over a region of that kind, and has locks and data of it; then it leaves again."""
+    first, other, last = c.nodes[:3]
+    last.check(["dsmctl", "leave", "--force"])
+    with region(c, "1M", "sync=rdma,home=rr", nodes=[first, other]) as name:
+        with actors(name, first, other) as (a, b):
+            for key in range(6):
+                a.want(0, "lock", key)
+                a.want(0, "write", 4096 * key, 30 + key)
+                a.want(0, "unlock", key)
+            for _ in range(2):
+                last.check(["dsmctl", "join", "--listen", last.address, "--seed", first.address])
+                last.wait_for(["test", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
+                with actors(name, last) as (z,):
+                    for key in range(6):
+                        b.want(0, "lock", key)
+                        waiting = z.begin_blocked("dsm_node_lock", "lock", key)
+                        b.want(0, "unlock", key)
+                        z.finish(waiting, 0, "lock of a node that joined later")
+                        z.read(4096 * key, 30 + key)
+                        z.want(0, "unlock", key)
+                last.wait_for(["dsmctl", "leave"], CALL_SECONDS)
+    last.check(["dsmctl", "join", "--listen", last.address, "--seed", first.address])
+
+
+def rdma_device_removed(c):
+    """Its connection with itself goes as well; what waits for its words fails, and it can join anew."""
+    *rest, node = living(c)
+    with region(c, "1M", "sync=rdma,home=rr") as name:
+        with actors(name, node, rest[0]) as (a, b):
+            for key in range(6):
+                a.want(0, "lock", key)
+            waits = [b.begin("lock", key, thread=key) for key in range(6)]
+            b.blocked("dsm_node_lock")
+            b.settle()
+            since = time.monotonic()
+            node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
+            for number in waits:
+                b.finish(number, -errno.EHOSTDOWN, "lock of a node without device", bound(c, since))
+            for key in range(6):
+                a.want(0, "unlock", key)
+                expect(a.call("lock", 10 + key) == -errno.EHOSTDOWN, "a lock without a device")
+        node.check(["dsmctl", "leave", "--force"])
+        node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
+        node.check(["dsmctl", "join", "--listen", node.address, "--seed", rest[0].address])
+    with region(c, "1M", "sync=rdma,home=rr") as name:
+        ranks(c, ["counter", name, 2, 20, 4])
 
 
 def rdma_node_killed_in_queues(c):
