@@ -300,6 +300,6 @@ void dsm_net_spin_end(struct dsm_net *net)
  */
 void dsm_net_give_way(const struct dsm_net *net)
 {
-	if (ib_uses_virt_dma(net->dev))
+	if (net->software)
 		yield();
 }

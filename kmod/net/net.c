@@ -212,6 +212,7 @@ static int device_get(struct dsm_net *net)
 	struct ib_pd *pd;
 
 	strscpy(net->dev_name, dev_name(&net->dev->dev), sizeof(net->dev_name));
+	net->software = ib_uses_virt_dma(net->dev);
 	net->one_sided = is_one_sided(net->dev);
 	net->atomics = net->dev->attrs.atomic_cap != IB_ATOMIC_NONE;
 	pd = ib_alloc_pd(net->dev, 0);

@@ -360,6 +360,7 @@ struct dsm_peer {
  * @dev:       device of the listening address; NULL once it was removed
  * @pd_ctl:    protection domain of C, which never holds a registration
  * @pd_data:   of Q, P and B
+ * @software:  the device is one of software
  * @one_sided: the device does all that transfers and registrations need
  * @atomics:   and atomics
  * @poll:      enum dsm_net_poll, chosen at the start
@@ -400,6 +401,7 @@ struct dsm_net {
 	struct ib_device *dev;
 	struct ib_pd *pd_ctl;
 	struct ib_pd *pd_data;
+	bool software;
 	bool one_sided;
 	bool atomics;
 	enum dsm_net_poll poll;
