@@ -147,11 +147,12 @@ def five_thousand_connections_made_and_closed(c):
     connect_and_disconnect(c, SOAK_CONNECTIONS)
 
 
-def wait_busy(c):
-    """Wait until messages flow again everywhere, more than beats."""
+def wait_busy(c, jobs):
+    """Wait until messages flow again everywhere, more than beats, or all programs have ended."""
     before = {n: counters(n)["msgs_received"] for n in living(c)}
     end = time.monotonic() + CALL_SECONDS
-    while any(counters(n)["msgs_received"] < count + 100 for n, count in before.items()):
+    while not all(j.done() for j in jobs) and \
+            any(counters(n)["msgs_received"] < count + 100 for n, count in before.items()):
         expect(time.monotonic() < end, "no messages flow after the cut")
         time.sleep(0.05)
 
@@ -166,11 +167,11 @@ def through_a_cut(c, down, up, seconds):
     states = {n: status(n)["nodes"] for n in living(c)}
     with region(c, "1M", "home=rr") as name:
         jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
-        wait_busy(c)
+        wait_busy(c, jobs)
         down()
         time.sleep(seconds)	# what is tested
         up()
-        wait_busy(c)
+        wait_busy(c, jobs)
         join_ranks(c, jobs, 120)
     for n in living(c):
         for was in states[n]:
