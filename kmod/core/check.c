@@ -56,6 +56,36 @@ static int check_direct(struct dsm_reader *r, u32 region,
 	return 0;
 }
 
+static int check_sc(struct dsm_reader *r, u8 type, u32 region,
+		    int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx)
+{
+	struct dsm_wire_sc body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	if (r->bad || body.right > DSM_SC_MAY_WRITE || body.status > DSM_SC_GONE || body.reserved ||
+	    body.reserved2)
+		return -EPROTO;
+	if (type != DSM_MSG_SC_BACK && type != DSM_MSG_SC_GRANT && (body.status || body.held_us))
+		return -EPROTO;
+	if (body.status == DSM_SC_DATA)
+		dsm_reader_skip(r, DSM_PAGE_BYTES);
+	if (!dsm_reader_done(r))
+		return -EPROTO;
+	switch (type) {
+	case DSM_MSG_SC_GET:
+		return body.right ? touch(ctx, region, le32_to_cpu(body.idx), false) : -EPROTO;
+	case DSM_MSG_SC_BACK:
+		if (body.right > DSM_SC_MAY_READ || body.status == DSM_SC_ZERO ||
+		    body.status == DSM_SC_GONE)
+			return -EPROTO;
+		return touch(ctx, region, le32_to_cpu(body.idx), body.status == DSM_SC_DATA);
+	case DSM_MSG_SC_RECALL:
+		return body.right > DSM_SC_MAY_READ ? -EPROTO : 0;
+	default:
+		return 0;
+	}
+}
+
 static bool check_page(struct dsm_reader *r)
 {
 	struct dsm_wire_page body;
@@ -196,6 +226,12 @@ int dsm_engine_check(const u8 *msg, u32 len,
 		return check_direct(&r, region, touch, ctx);
 	case DSM_MSG_DIFF:
 		return check_diff(&r, region, touch, ctx);
+	case DSM_MSG_SC_GET:
+	case DSM_MSG_SC_RECALL:
+	case DSM_MSG_SC_BACK:
+	case DSM_MSG_SC_GRANT:
+	case DSM_MSG_SC_DONE:
+		return check_sc(&r, hdr.type, region, touch, ctx);
 	default:
 		return check_body(&r, hdr.type) ? 0 : -EPROTO;
 	}

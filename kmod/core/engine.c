@@ -14,6 +14,7 @@
 #include "page.h"
 #include "release.h"
 #include "rlock.h"
+#include "sc.h"
 
 #define LOG_CAP 65536u		/* records of 128 bytes: 8 MiB */
 #define LOCK_CAP 65536u		/* cached tokens: about 16 MiB */
@@ -60,6 +61,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	INIT_LIST_HEAD(&e->cached);
 	INIT_LIST_HEAD(&e->rlocks_held);
 	INIT_LIST_HEAD(&e->idle_barriers);
+	INIT_LIST_HEAD(&e->sc_recalls);
 	for (i = 0; i < DSM_REL_SLOTS; i++)
 		INIT_LIST_HEAD(&e->rel[i].notes);
 	for (i = 0; i < DSM_MAX_NODES; i++) {
@@ -466,6 +468,13 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 		return dsm_rlock_on_reply(e, from, &hdr, &r, acts);
 	case DSM_MSG_RSYNC_KEY:
 		return dsm_rsync_on_key(e, from, &r);
+	case DSM_MSG_SC_GET:
+	case DSM_MSG_SC_BACK:
+	case DSM_MSG_SC_DONE:
+		return dsm_sc_home_on_message(e, from, &hdr, &r, acts);
+	case DSM_MSG_SC_RECALL:
+	case DSM_MSG_SC_GRANT:
+		return dsm_sc_on_message(e, from, &hdr, &r, acts);
 	default:
 		return dsm_lock_on_message(e, from, &hdr, &r, acts);
 	}

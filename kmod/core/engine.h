@@ -47,6 +47,28 @@ enum dsm_page_state {
 	DSM_PAGE_FREE,
 };
 
+/**
+ * enum dsm_sc_state - a page of a region with consistency=sc at this node (sc.c)
+ * @DSM_SC_I:    no copy
+ * @DSM_SC_IS:   no copy, asked for one to read
+ * @DSM_SC_S:    copy to read; others may have one too
+ * @DSM_SC_IM:   no copy, asked for the only one
+ * @DSM_SC_SM:   copy to read, asked to be its only owner
+ * @DSM_SC_M:    the only copy, may be written
+ * @DSM_SC_LOST: its home, or the only copy, was lost with a node
+ *
+ * Values of dsm_page.state too, so that no rule of the other states takes one for its own.
+ */
+enum dsm_sc_state {
+	DSM_SC_I = 32,
+	DSM_SC_IS,
+	DSM_SC_S,
+	DSM_SC_IM,
+	DSM_SC_SM,
+	DSM_SC_M,
+	DSM_SC_LOST,
+};
+
 #define DSM_PF_UNACKED 0x01u	/* own diff not acknowledged yet (U) */
 #define DSM_PF_FLUSH 0x02u	/* a flusher works on it: being write-protected and diffed */
 #define DSM_PF_DIRTY 0x04u	/* on the dirty list */
@@ -64,6 +86,33 @@ enum dsm_page_state {
 #define DSM_PF_STREAK 0x6000u
 #define DSM_PF_STREAK_ONE 0x2000u
 
+/* The same place in regions with consistency=sc. */
+#define DSM_SCF_FRESH 0x01u	/* granted, and not used by any thread yet */
+#define DSM_SCF_EXTENDED 0x02u	/* its hold was extended already */
+#define DSM_SCF_RECALLED 0x04u	/* to be given up: a request in dsm_engine.sc_recalls, or with the shell */
+#define DSM_SCF_LOWER 0x08u	/* that has begun: what may not stay is no right any more */
+#define DSM_SCF_KEEP 0x10u	/* RECALLED: the right to read stays */
+#define DSM_SCF_REFUSED 0x20u	/* the owner could not give it up: the next thread hears of it */
+#define DSM_SCF_OWNED 0x40u	/* home: who is in dsm_sc.set may write */
+#define DSM_SCF_BUSY 0x80u	/* home: a request is being served */
+#define DSM_SCF_WRITE 0x100u	/* home: it is one to write */
+#define DSM_SCF_GRANTED 0x200u	/* home: it is granted, and not yet taken */
+#define DSM_SCF_QUEUED 0x400u	/* home: it had to wait for its turn */
+
+/**
+ * struct dsm_sc - a page of a region with consistency=sc
+ * @set:   home: bitmap of the nodes that have a copy, this one included
+ * @acks:  home: bitmap of the nodes that shall give theirs up for the request being served
+ * @queue: home: struct dsm_request that wait for their turn; the first, in a ring
+ * @until: not before then is the copy given up; while it is asked for: since when
+ */
+struct dsm_sc {
+	u64 set;
+	u64 acks;
+	u64 until;
+	struct dsm_request *queue;
+};
+
 /**
  * struct dsm_page - protocol state of one touched page at this node
  * @ver:      label of the copy: it contains every diff numbered <= @ver; at the home: the
@@ -78,19 +127,26 @@ enum dsm_page_state {
  * @home:     home node; at a first-touch manager authoritative, elsewhere a hint that a
  *            NACK corrects
  * @state:    enum dsm_page_state; changed only by set_state() in page.c
- * @flags:    DSM_PF_*
- * @rel_cur:  release slot that gets this flush or unacked diff
+ * @flags:    DSM_PF_* or DSM_SCF_*
+ * @rel_cur:  release slot that gets this flush or unacked diff; sc, at the home: who is being served
  * @rel_next: release slot that waits (PENDING)
  * @nacks:    NACKs in a row
+ *
+ * @sc:       pages of regions with consistency=sc: takes the place of the first four
  *
  * Guarded by the engine lock. Lives as long as its region.
  */
 struct dsm_page {
-	u64 ver;
-	u64 need;
+	union {
+		struct {
+			u64 ver;
+			u64 need;
+			void *twin;
+			struct dsm_page *next;
+		};
+		struct dsm_sc sc;
+	};
 	void *frame;
-	void *twin;
-	struct dsm_page *next;
 	struct dsm_space *space;
 	u32 idx;
 	u32 xid;
@@ -235,7 +291,7 @@ struct dsm_waiter {
 };
 
 /**
- * struct dsm_request - a remote request that waits: fetch, barrier arrival, flag wait or lock
+ * struct dsm_request - a request that waits: fetch, barrier arrival, flag wait, lock, sc page
  * @cont:   in the list of what it waits for; queued while knowledge is pulled
  * @type:   enum dsm_msg_type
  * @op:     flags: enum dsm_flag_op
@@ -280,6 +336,7 @@ struct dsm_request {
  *              -EHOSTDOWN like any other
  * @xfer_last:  end of @xfer
  * @flush:      releases have pages to flush: some process context must call dsm_rel_take()
+ * @recall:     pages are recalled: some process context must call dsm_sc_take()
  * @run:        the ready queue is not empty: call dsm_engine_run() again
  */
 struct dsm_actions {
@@ -290,6 +347,7 @@ struct dsm_actions {
 	struct dsm_xfer *xfer;
 	struct dsm_xfer **xfer_last;
 	bool flush;
+	bool recall;
 	bool run;
 };
 
@@ -404,6 +462,7 @@ struct dsm_core_stats {
 	u64 requests_refused;
 	/* Pages: granted without asking, read, written into the frame; fetched ahead. */
 	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
+	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
 };
 
 /**
@@ -470,6 +529,11 @@ struct dsm_core_stats {
  * @barrier_episodes: number of the episode begun last, of all keys managed here
  * @barriers_dropped: nodes that may hold arrivals of a key that was forgotten here
  * @flags:       hash of struct dsm_flag, DSM_KEY_BUCKETS heads
+ * @sc_recalls:  struct dsm_request: pages of consistency=sc that are to be given up
+ * @now_ns:      time as the shell told it last; how long a page is held depends on it, nothing else
+ * @sc_fetch_ns: smoothed time of getting such a page that nobody holds
+ * @sc_random:   state of the random part of holds
+ * @sc_waiting:  threads of this node that wait for such a page; the shell's
  * @stats:       counters since the engine started
  *
  * Everything here is guarded by the one engine lock of the shell.
@@ -542,6 +606,12 @@ struct dsm_engine {
 	u64 barrier_episodes;
 	u64 barriers_dropped;
 	struct hlist_head *flags;
+
+	struct list_head sc_recalls;
+	u64 now_ns;
+	u64 sc_fetch_ns;
+	u32 sc_random;
+	u32 sc_waiting;
 
 	struct dsm_core_stats stats;
 };

@@ -9,6 +9,7 @@
 #include "flag.h"
 #include "lock.h"
 #include "rlock.h"
+#include "sc.h"
 
 static void forget_requests(struct dsm_engine *e, struct list_head *list)
 {
@@ -92,6 +93,7 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
 			dsm_pool_give(e, DSM_POOL_FLAG, f);
 		}
 	}
+	dsm_sc_forget(e, region);
 	forget_conts(e, &e->ready, region);
 	for (i = 0; i < DSM_MAX_NODES; i++) {
 		forget_conts(e, &e->pull[i].now, region);

@@ -13,6 +13,7 @@
 #include "fetch.h"
 #include "pipe.h"
 #include "release.h"
+#include "sc.h"
 
 /**
  * dsm_page_init() - state of a page that this node touches for the first time
@@ -28,7 +29,9 @@ void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p
 	p->space = s;
 	p->idx = idx;
 	p->home = dsm_page_manager(s, idx);
-	if (p->home != e->self)
+	if (s->policy.consistency == DSM_CONSISTENCY_SC)
+		p->state = DSM_SC_I;
+	else if (p->home != e->self)
 		p->state = DSM_PAGE_INV;
 	else if (s->policy.home == DSM_HOME_FIRST_TOUCH)
 		p->state = DSM_PAGE_FREE;
@@ -73,6 +76,8 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
 {
 	int right;
 
+	if (dsm_page_is_sc(p))
+		return dsm_sc_fault(e, p, write, acts);
 	switch (p->state) {
 	case DSM_PAGE_FREE:
 		dsm_page_set_state(p, DSM_PAGE_HOME);
@@ -101,6 +106,8 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
  */
 enum dsm_page_right dsm_page_right(const struct dsm_page *p)
 {
+	if (dsm_page_is_sc(p))
+		return dsm_sc_right(p);
 	switch (p->state) {
 	case DSM_PAGE_RD:
 	case DSM_PAGE_HOME:
@@ -123,6 +130,8 @@ enum dsm_page_right dsm_page_right(const struct dsm_page *p)
  */
 bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p)
 {
+	if (dsm_page_is_sc(p))
+		return dsm_sc_busy(e, p);
 	switch (p->state) {
 	case DSM_PAGE_FET:
 	case DSM_PAGE_WRF:
@@ -160,8 +169,8 @@ static bool drop_right(struct dsm_engine *e, struct dsm_page *p)
  */
 bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 {
-	/* The home has every acknowledged diff by definition. */
-	if (p->home == e->self)
+	/* The home has every acknowledged diff by definition. Of an sc page nobody tells honestly. */
+	if (p->home == e->self || dsm_page_is_sc(p))
 		return false;
 	if (p->need < ver) {
 		p->need = ver;
@@ -185,7 +194,7 @@ bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver)
  */
 bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
 {
-	if (p->home == e->self)
+	if (p->home == e->self || dsm_page_is_sc(p))
 		return false;
 	if (p->state == DSM_PAGE_FET || p->state == DSM_PAGE_WRF)
 		p->flags |= DSM_PF_DISCARD;
@@ -341,7 +350,7 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 	to.raddr = le64_to_cpu(body.sink.addr);
 	to.rkey = le32_to_cpu(body.sink.rkey);
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
-	if (!p)
+	if (!p || dsm_page_is_sc(p))
 		return -EPROTO;
 	serve_fetch(e, p, &to, acts);
 	return 0;
@@ -488,7 +497,7 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 			continue;
 		p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx));
 		ver = le64_to_cpu(ack.ver);
-		if (!p || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
+		if (!p || dsm_page_is_sc(p) || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
 		    le64_to_cpu(ack.prev) + 1 != ver)
 			return -EPROTO;
 		/*
@@ -524,6 +533,10 @@ int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 			struct dsm_actions *acts)
 {
+	if (dsm_page_is_sc(p)) {
+		dsm_sc_peer_lost(e, p, node, acts);
+		return;
+	}
 	if (p->home != node)
 		return;
 	dsm_fetch_peer_lost(e, p);

@@ -64,6 +64,11 @@ static inline u16 dsm_page_manager(const struct dsm_space *s, u32 idx)
 	return s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)];
 }
 
+static inline bool dsm_page_is_sc(const struct dsm_page *p)
+{
+	return p->state >= DSM_SC_I;
+}
+
 static inline void dsm_page_wake(const struct dsm_page *p, struct dsm_actions *acts)
 {
 	acts->wake_pages |= 1ull << dsm_page_bucket(p);

@@ -9,7 +9,11 @@
 
 #include "types.h"
 
-enum dsm_consistency { DSM_CONSISTENCY_HLRC };
+/*
+ * Home-based lazy release consistency: what synchronises makes writes visible. Sequential consistency:
+ * one writer or many readers of a page at any time, for programs that synchronise by loads and stores.
+ */
+enum dsm_consistency { DSM_CONSISTENCY_HLRC, DSM_CONSISTENCY_SC };
 enum dsm_home_policy { DSM_HOME_BLOCK, DSM_HOME_RR, DSM_HOME_FIRST_TOUCH };
 
 /*

@@ -60,6 +60,11 @@
  * @DSM_MSG_RLOCK:           REQ: sync=rdma: to a lock's manager: its word is wanted, or its queue broke
  * @DSM_MSG_RLOCK_REPLY:     RSP: where the word is, or that its queue is void
  * @DSM_MSG_RSYNC_KEY:       REQ: sync=rdma: registration of the sender's mail
+ * @DSM_MSG_SC_GET:          REQ: to the home: a copy to read, or the only one
+ * @DSM_MSG_SC_RECALL:       FWD: home to who has a copy: give it up
+ * @DSM_MSG_SC_BACK:         RSP: to the home: given up, with the bytes if they may have changed
+ * @DSM_MSG_SC_GRANT:        RSP: home to the asker
+ * @DSM_MSG_SC_DONE:         RSP: to the home: the grant was taken, the next one may be served
  * @DSM_MSG_TYPE_END:        one past the highest number
  */
 enum dsm_msg_type {
@@ -98,6 +103,11 @@ enum dsm_msg_type {
 	DSM_MSG_SYNC_PULL = 140,
 	DSM_MSG_SYNC_REPLY = 141,
 	DSM_MSG_BAR_ASK = 142,
+	DSM_MSG_SC_GET = 143,
+	DSM_MSG_SC_RECALL = 144,
+	DSM_MSG_SC_BACK = 145,
+	DSM_MSG_SC_GRANT = 146,
+	DSM_MSG_SC_DONE = 147,
 	DSM_MSG_RLOCK = 150,
 	DSM_MSG_RLOCK_REPLY = 151,
 	DSM_MSG_RSYNC_KEY = 152,
@@ -354,6 +364,28 @@ struct dsm_wire_flag {
 	__le64 told;			/* in a wait: lost nodes that the caller has been told of */
 };
 static_assert(sizeof(struct dsm_wire_flag) == 24);
+
+/* Rights to a page of a region with consistency=sc. */
+enum dsm_sc_right { DSM_SC_NOTHING, DSM_SC_MAY_READ, DSM_SC_MAY_WRITE };
+
+enum dsm_sc_status {
+	DSM_SC_PLAIN,			/* no bytes: the receiver has them already */
+	DSM_SC_DATA,			/* DSM_PAGE_BYTES follow */
+	DSM_SC_ZERO,			/* GRANT: never written: all bytes 0 */
+	DSM_SC_BUSY,			/* the owner cannot give it up */
+	DSM_SC_GONE,			/* GRANT: the page is lost */
+};
+
+struct dsm_wire_sc {
+	__le32 idx;
+	u8 right;			/* GET: wanted; RECALL, BACK: what stays; GRANT: given */
+	u8 status;			/* BACK, GRANT */
+	__le16 reserved;
+	/* BACK: how long it was held; GRANT: the longest of these; ~0: it waited for others too */
+	__le32 held_us;
+	__le32 reserved2;
+};
+static_assert(sizeof(struct dsm_wire_sc) == 16);
 
 /* CONTROL, CONTROL_REPLY: membership and regions. */
 enum dsm_control_op {

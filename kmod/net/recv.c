@@ -52,6 +52,11 @@ static const u8 type_class[DSM_MSG_TYPE_END] = {
 	[DSM_MSG_RLOCK] = IS(REQ),
 	[DSM_MSG_RLOCK_REPLY] = IS(RSP),
 	[DSM_MSG_RSYNC_KEY] = IS(REQ),
+	[DSM_MSG_SC_GET] = IS(REQ),
+	[DSM_MSG_SC_RECALL] = IS(FWD),
+	[DSM_MSG_SC_BACK] = IS(RSP),
+	[DSM_MSG_SC_GRANT] = IS(RSP),
+	[DSM_MSG_SC_DONE] = IS(RSP),
 };
 
 /**

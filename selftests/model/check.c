@@ -228,7 +228,7 @@ void check_step(void)
 		if (n->dead)
 			continue;
 		for (p = 0; p < MAX_PAGES; p++)
-			if (n->exists[p])
+			if (n->exists[p] && !dsm_page_is_sc(&n->page[p]))
 				check_page(n, p);
 		check_knowledge(n);
 		check_slots(n);
@@ -237,6 +237,8 @@ void check_step(void)
 		if (!w.node[w.reading[i].node].dead && w.reading[i].x->kind != DSM_XFER_KIND_RLOCK)
 			check_reading(&w.reading[i]);
 	check_tokens();
+	if (w.l->flags & LITMUS_SC)
+		check_sc_step();
 }
 
 /* I4: at the end of an acquire nothing is mapped that a notice named. */
@@ -299,7 +301,8 @@ static void check_pools(struct node *n)
 	struct dsm_lock *l;
 
 	for (i = 0; i < MAX_PAGES; i++)
-		twins += n->exists[i] && n->page[i].twin;
+		twins += n->exists[i] && !dsm_page_is_sc(&n->page[i]) && n->page[i].twin;
+	requests += check_sc_requests(n);
 	for (i = 0; i < DSM_MAX_NODES; i++)
 		records += list_length(&n->e.log[i]);
 	for (i = 0; i < MAX_KEYS; i++) {
@@ -341,7 +344,9 @@ static void check_node_idle(struct node *n)
 		if (n->e.pull[k].busy)
 			fail("I26: a pull of %c never ends", name);
 	for (k = 0; k < MAX_PAGES; k++)
-		if (n->exists[k] && (n->page[k].flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_PENDING | DSM_PF_TODO) ||
+		if (n->exists[k] && dsm_page_is_sc(&n->page[k]))
+			check_sc_end(n, k);
+		else if (n->exists[k] && (n->page[k].flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_PENDING | DSM_PF_TODO) ||
 				     ((n->page[k].state == DSM_PAGE_FET || n->page[k].state == DSM_PAGE_WRF) &&
 				      w.crashed < 0)))
 			fail("I26: p%u at %c is left in %s, flags %x", k, name, page_state_name(n->page[k].state),
@@ -412,6 +417,8 @@ void check_end(void)
 	if (w.crashed < 0 && !w.data_only)
 		for (i = 0; i < MAX_PAGES; i++)
 			check_copies(i);
+	if (w.l->flags & LITMUS_SC)
+		history_check();
 	why = w.l->final && !w.killed && w.crashed < 0 ? w.l->final() : NULL;
 	if (why)
 		fail("outcome: %s", why);

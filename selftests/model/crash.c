@@ -17,6 +17,7 @@ void crash_node(u32 node)
 		w.o.lost_page[i] = w.set.home[i] == node ||
 				   (n->exists[i] && (n->page[i].state == DSM_PAGE_HOME || n->page[i].state == DSM_PAGE_HOMEW));
 	w.crashed = node;
+	n->recaller.state = RS_IDLE;
 	for (i = 0; i < MAX_FLUSHERS; i++)
 		n->flusher[i].state = FS_IDLE;
 	for (i = w.n_flying; i--;)

@@ -59,6 +59,9 @@ static u32 node_actions(struct act *acts, u32 n, u32 i)
 		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
 	if ((w.set.fetch == DSM_FETCH_READ || w.set.diffpath != DSM_DIFFPATH_MSG) && !node->registered)
 		n = add(acts, n, ACT_REGISTER, i, 0, 24 + i, &node->register_stamp);
+	for (k = 0; k < MAX_PAGES && w.l->flags & LITMUS_SC; k++)
+		if (recaller_enabled(node, k))
+			n = add(acts, n, ACT_RECALL, i, k, 28 + i, &node->recaller.stamp);
 	for (k = 0; k < w.set.flushers; k++)
 		if (flusher_enabled(node, &node->flusher[k]))
 			n = add(acts, n, ACT_FLUSHER, i, k, 8 + i * MAX_FLUSHERS + k, &node->flusher[k].stamp);
@@ -183,6 +186,9 @@ static void perform(const struct act *act)
 	case ACT_SIGNAL:
 		signal_deliver(act->a);
 		break;
+	case ACT_RECALL:
+		recaller_step(&w.node[act->a], act->b);
+		break;
 	case ACT_ENV_TIMEOUT:
 		thread_time_out(&w.thread[act->a]);
 		break;
@@ -281,6 +287,8 @@ static void run_all(struct chooser *c, struct record *rec)
 		n = world_actions(acts, &n_env);
 		if (!n)
 			break;
+		if (w.steps == MAX_STEPS && w.l->flags & LITMUS_FAIR)
+			return;
 		if (w.steps == MAX_STEPS)
 			fail("I26: goes on for ever (%u steps)", MAX_STEPS);
 		pick = choose(c, acts, n, n_env);

@@ -40,14 +40,14 @@ static void take(struct node *n, struct flusher *f)
 }
 
 /* More references than the page tables hold: a device's, or only a fault's under way. */
-static bool is_pinned(struct node *n, u32 p)
+bool is_pinned(struct node *n, u32 p)
 {
 	u32 i;
 
 	for (i = 0; i < w.l->threads; i++) {
 		const struct thread *t = &w.thread[i];
 
-		if (t->node == node_id(n) && t->prog[t->pc].a == p && t->mkwrite &&
+		if (t->node == node_id(n) && t->at == p && t->mkwrite &&
 		    (t->state == TS_FAULT || t->state == TS_PAGE_LOCK))
 			return true;
 	}

@@ -38,6 +38,11 @@ static const char *type_name(u8 type)
 	case DSM_MSG_RLOCK: return "RLOCK";
 	case DSM_MSG_RLOCK_REPLY: return "RLOCK_REPLY";
 	case DSM_MSG_RSYNC_KEY: return "RSYNC_KEY";
+	case DSM_MSG_SC_GET: return "SC_GET";
+	case DSM_MSG_SC_RECALL: return "SC_RECALL";
+	case DSM_MSG_SC_BACK: return "SC_BACK";
+	case DSM_MSG_SC_GRANT: return "SC_GRANT";
+	case DSM_MSG_SC_DONE: return "SC_DONE";
 	default: return "?";
 	}
 }
@@ -61,6 +66,12 @@ static void describe(const char *what, const struct flying *f)
 		break;
 	case DSM_MSG_DIFF_ACK:
 		snprintf(more, sizeof(more), " %llu->%llu", (unsigned long long)ack.prev, (unsigned long long)ack.ver);
+		break;
+	case DSM_MSG_SC_GET:
+	case DSM_MSG_SC_RECALL:
+	case DSM_MSG_SC_BACK:
+	case DSM_MSG_SC_GRANT:
+		snprintf(more, sizeof(more), " page index %u right %u status %u", body[0], body[4], body[5]);
 		break;
 	case DSM_MSG_LOCK_PASS:
 	case DSM_MSG_LOCK_TRY_PASS:

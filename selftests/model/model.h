@@ -15,6 +15,7 @@
 #include "fetch.h"
 #include "page.h"
 #include "pipe.h"
+#include "sc.h"
 #include "slot.h"
 
 #define MAX_NODES 3
@@ -57,6 +58,12 @@ enum op_kind {
 	OP_UNPIN,
 	OP_MISS,	/* an episode of barrier a without this thread */
 	OP_LOOP,	/* a more times: back to operation b */
+	OP_ADD,		/* r[v] = byte b of page a, which becomes one more, in one atomic access */
+	OP_ACROSS,	/* one store of v to the last byte of page 0 and the first of page 1 */
+	OP_IF,		/* if r[a] == v: on to operation b */
+	OP_IF_REGS,	/* if r[a] == r[v]: on to operation b */
+	OP_LOOK,	/* begin of a spin loop */
+	OP_SPIN,	/* back to operation b, once anything that this node sees is another since OP_LOOK */
 };
 
 struct op {
@@ -89,6 +96,12 @@ struct op {
 #define UNPIN(p) { OP_UNPIN, p, 0, 0 }
 #define MISS(k) { OP_MISS, k, 0, 0 }
 #define LOOP(more, to) { OP_LOOP, more, to, 0 }
+#define ADD(p, byte, reg) { OP_ADD, p, byte, reg }
+#define ACROSS(val) { OP_ACROSS, 0, DSM_PAGE_BYTES - 1, val }
+#define IF(reg, val, to) { OP_IF, reg, to, val }
+#define IF_REGS(reg, other, to) { OP_IF_REGS, reg, to, other }
+#define LOOK { OP_LOOK, 0, 0, 0 }
+#define SPIN(to) { OP_SPIN, 0, to, 0 }
 
 #define LITMUS_FIRST_TOUCH 0x01u	/* home=first-touch */
 #define LITMUS_KILL 0x02u		/* one thread may be killed at any point */
@@ -102,6 +115,8 @@ struct op {
 #define LITMUS_READ 0x100u		/* fetch=read */
 #define LITMUS_RDMA 0x800u		/* sync=rdma */
 #define LITMUS_UNTOLD 0x200u		/* pages that nobody told of are zero */
+#define LITMUS_SC 0x2000u		/* consistency=sc: the history of all accesses is to be sequentially consistent */
+#define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
  * struct litmus - one test program
@@ -119,8 +134,8 @@ struct litmus {
 	const struct op *thread[MAX_THREADS];
 	const char *(*final)(void);
 };
-extern const struct litmus litmus_list[];
-extern const u32 litmus_count;
+extern const struct litmus litmus_list[], litmus_sc_list[];
+extern const u32 litmus_count, litmus_sc_count;
 
 /**
  * struct setting - what is the same during a run and is not chosen by the scheduler
@@ -140,6 +155,7 @@ extern const u32 litmus_count;
  * @fetch:      enum dsm_fetch; by READ once the home has registered its pages
  * @rdma:       sync=rdma
  * @untold:     regions are known from before their first use
+ * @hasty:      recalls per node that do not wait until the page was used
  */
 struct setting {
 	u8 home[MAX_PAGES];
@@ -162,6 +178,7 @@ struct setting {
 	u8 fetch;
 	bool untold;
 	bool rdma;
+	u8 hasty;
 };
 
 /* ---- world ---- */
@@ -205,6 +222,8 @@ struct thread {
 	bool woken;
 	bool killed;
 	bool mkwrite;		/* the fault came from a read-only entry */
+	u8 at;			/* page that is accessed, or missing */
+	u64 seen;		/* what the node saw at OP_LOOK */
 	bool looping;
 	u8 loops;
 	u8 want;
@@ -240,6 +259,16 @@ struct flusher {
 	u32 stamp;
 };
 
+enum recaller_state { RS_IDLE, RS_LOCK, RS_WALK, RS_DOWN };
+
+struct recaller {
+	struct dsm_page *page;
+	struct dsm_request *q;
+	u8 state;
+	u8 hasty;		/* left of the setting's */
+	u32 stamp;
+};
+
 struct node {
 	struct dsm_engine e;
 	struct dsm_space space;
@@ -255,6 +284,8 @@ struct node {
 	u8 pins[MAX_PAGES];
 	u64 bucket_seq[64];
 	struct flusher flusher[MAX_FLUSHERS];
+	struct recaller recaller;
+	u32 zaps;
 	bool flush;
 	bool run;
 	u32 run_stamp;
@@ -326,7 +357,7 @@ struct oracle {
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
-		ACT_XFER_DONE, ACT_SIGNAL, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
+		ACT_XFER_DONE, ACT_SIGNAL, ACT_RECALL, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
 
 struct act {
 	u8 kind;
@@ -336,7 +367,7 @@ struct act {
 	u32 *stamp;
 };
 
-#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 3) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES + \
+#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 3 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES + \
 		  MAX_XFERS * (MAX_PAGES * PIECES + 1) + MAX_SIGNALS)
 
 struct world {
@@ -414,6 +445,20 @@ void signals_forget(int from, int to);
 bool flusher_enabled(const struct node *n, const struct flusher *f);
 void flusher_step(struct node *n, struct flusher *f);
 
+bool is_pinned(struct node *n, u32 p);
+
+/* recaller.c */
+bool recaller_enabled(struct node *n, u32 p);
+void recaller_step(struct node *n, u32 p);
+u64 recaller_view(const struct thread *t);
+
+/* history.c */
+void history_reset(void);
+void history_load(struct thread *t, u32 p, u32 byte, s8 value);
+void history_store(struct thread *t, u32 p, u32 byte, s8 value);
+void history_add(struct thread *t, u32 p, u32 byte, s8 value);
+void history_check(void);
+
 /* thread.c */
 bool thread_enabled(const struct thread *t);
 void thread_step(struct thread *t);
@@ -433,8 +478,11 @@ void oracle_load(struct thread *t, u32 p, u32 byte, s8 value);
 void clock_join(struct clock *to, const struct clock *from);
 void oracle_tick(struct thread *t);
 
-/* check.c */
+/* check.c, check_sc.c */
 void check_step(void);
+void check_sc_step(void);
+void check_sc_end(struct node *n, u32 p);
+u32 check_sc_requests(const struct node *n);
 void check_end(void);
 void check_acquired(struct node *n);
 void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes, bool keep, const u8 *twin);

@@ -443,7 +443,10 @@ static void local_op(struct thread *t)
 	case OP_DMA:
 		say("%s's device writes p%u[%u] = %d", thread_name(t), op->a, op->b, op->v);
 		n->frame[op->a][op->b] = op->v;
-		oracle_store(t, op->a, op->b, op->v);
+		if (w.l->flags & LITMUS_SC)
+			history_store(t, op->a, op->b, op->v);
+		else
+			oracle_store(t, op->a, op->b, op->v);
 		break;
 	case OP_UNPIN:
 		say("%s unpins p%u", thread_name(t), op->a);
@@ -451,6 +454,17 @@ static void local_op(struct thread *t)
 		break;
 	case OP_MISS:
 		t->episode[op->a]++;
+		break;
+	case OP_IF:
+	case OP_IF_REGS:
+		if (t->reg[op->a] == (op->kind == OP_IF ? op->v : t->reg[op->v]))
+			t->pc = op->b - 1;
+		break;
+	case OP_LOOK:
+		t->seen = recaller_view(t);
+		break;
+	case OP_SPIN:
+		t->pc = op->b - 1;
 		break;
 	case OP_LOOP:
 		if (!t->looping) {
@@ -476,6 +490,8 @@ static void start_op(struct thread *t)
 	case OP_STORE:
 	case OP_STORE_REG:
 	case OP_PIN:
+	case OP_ADD:
+	case OP_ACROSS:
 		access_start(t);
 		break;
 	case OP_PREFETCH:
@@ -515,11 +531,13 @@ bool thread_enabled(const struct thread *t)
 
 	switch (t->state) {
 	case TS_OP:
+		if (op_of(t)->kind == OP_SPIN)
+			return t->seen != recaller_view(t);
 		return op_of(t)->kind != OP_HEAR || w.pipe[op_of(t)->a];
 	case TS_PAGE_WAIT:
-		return t->bucket_seq != n->bucket_seq[dsm_page_bucket(&n->page[op_of(t)->a])];
+		return t->bucket_seq != n->bucket_seq[dsm_page_bucket(&n->page[t->at])];
 	case TS_PAGE_LOCK:
-		return !n->lock_of[op_of(t)->a];
+		return !n->lock_of[t->at];
 	case TS_BLOCKED:
 		return t->woken;
 	case TS_ACQ_LOCK:

@@ -50,6 +50,10 @@ const char *page_state_name(u8 state)
 {
 	static const char * const name[] = { "INV", "FET", "RD", "WR", "WRS", "WRF", "HOME", "HOMEW", "FREE" };
 
+	static const char * const sc_name[] = { "I", "IS", "S", "IM", "SM", "M", "LOST" };
+
+	if (state >= DSM_SC_I && state - DSM_SC_I < (int)ARRAY_SIZE(sc_name))
+		return sc_name[state - DSM_SC_I];
 	return state < ARRAY_SIZE(name) ? name[state] : "?";
 }
 
@@ -196,6 +200,7 @@ void zap(struct node *n, u32 p)
 {
 	n->pte[0][p] = DSM_PAGE_NONE;
 	n->pte[1][p] = DSM_PAGE_NONE;
+	n->zaps++;
 }
 
 void wrprotect(struct node *n, u32 p)
@@ -242,6 +247,8 @@ static void make_space(struct node *n, u32 nodes)
 	n->space.users = (1ull << nodes) - 1;
 	for (i = 0; i < nodes; i++)
 		n->space.members[i] = i;
+	if (w.l->flags & LITMUS_SC)
+		n->space.policy.consistency = DSM_CONSISTENCY_SC;
 	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
 	n->space.policy.block_pages = 1;
 	n->space.policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
@@ -294,6 +301,7 @@ static void forget_world(void)
 	}
 	memset(&w.o.writes, 0, sizeof(w.o) - offsetof(struct oracle, writes));
 	memset(w.thread, 0, sizeof(w.thread));
+	history_reset();
 	memset(w.pipe, 0, sizeof(w.pipe));
 	memset(given, 0, sizeof(given));
 	msg_free = NULL;
@@ -351,6 +359,8 @@ void world_start(const struct litmus *l, const struct setting *s)
 		dsm_slots_init(&n->slots, n->slot);
 		if (s->fast)
 			n->space.slots = &n->slots;
+		n->recaller.hasty = s->hasty;
+		n->recaller.stamp = ++w.next_stamp;
 		for (k = 0; k < s->flushers; k++)
 			n->flusher[k].stamp = ++w.next_stamp;
 	}

@@ -20,6 +20,7 @@
 #include "page.h"
 #include "pipe.h"
 #include "release.h"
+#include "sc.h"
 
 #define WORLD_NODES 3
 #define WORLD_PAGES 64
@@ -619,7 +620,9 @@ static inline void world_stop(void)
 			if (!n->page[k])
 				continue;
 			free(n->page[k]->frame);
-			free(n->page[k]->twin);
+			dsm_sc_forget_page(&n->e, n->page[k]);
+			if (!dsm_page_is_sc(n->page[k]))
+				free(n->page[k]->twin);
 			free(n->page[k]);
 		}
 		for (k = 0; k < DSM_POOL_COUNT; k++)
