@@ -158,6 +158,7 @@ static int __init dsm_init(void)
 	ret = dsm_net_init();
 	if (ret)
 		goto err_mm;
+	dsm_recall_init();
 	ret = dsm_node_init();
 	if (ret)
 		goto err_net;

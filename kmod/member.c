@@ -298,6 +298,7 @@ static void undo(struct dsm_node *n)
 	dsm_ctl_peers_del();
 	dsm_regions_drop_all();
 	dsm_rsync_free();
+	dsm_recall_stop();
 	dsm_engine_stop();
 	dsm_xfertest_forget();
 	down_write(&n->net_lock);
@@ -443,9 +444,9 @@ static int close_regions(u32 flags, struct dsm_errtxt *err)
 			dsm_errtxt_set(err, "region /dev/dsm%s%s is in use on this node; end the programs that use it",
 				       *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
-		} else if (!(flags & DSM_LEAVE_FORCE) && dsm_region_homed_pages(r)) {
+		} else if (!(flags & DSM_LEAVE_FORCE) && dsm_region_living_pages(r)) {
 			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s live on this node; --force loses them",
-				       dsm_region_homed_pages(r), *r->name ? "-" : "", r->name);
+				       dsm_region_living_pages(r), *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
 		}
 		dsm_node_region_put(r);

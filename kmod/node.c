@@ -112,6 +112,7 @@ void dsm_step_begin(struct dsm_actions *acts) __acquires(&dsm_node.lock)
 	dsm_actions_init(acts);
 	for (;;) {
 		spin_lock(&n->lock);
+		n->engine->now_ns = dsm_now_ns();
 		for (kind = 0, missing = 0; kind < DSM_POOL_COUNT; kind++) {
 			wants[kind] = dsm_engine_wants(n->engine, kind);
 			missing += wants[kind];
@@ -160,6 +161,7 @@ static bool carry_out(struct dsm_actions *acts)
 		wake_up_all(&n->page_queues[__ffs64(pages)]);
 		pages &= pages - 1;
 	}
+	dsm_recall_run(acts);
 	return acts->flush;
 }
 
@@ -485,6 +487,7 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	dsm_step_end(&acts);
 	lose_keys(n, node);
 	lose_pages(n, node);
+	dsm_recall_lost(node);
 	dsm_member_peer_lost(node);
 	atomic_dec(&n->losing);
 	wake_up_all(&n->changed);

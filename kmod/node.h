@@ -73,6 +73,7 @@ struct dsm_region {
 
 /* ---- module life (main.c) ---- */
 int dsm_node_init(void);
+void dsm_recall_init(void);
 void dsm_node_exit(void);
 
 /* ---- membership ---- */

@@ -6,6 +6,7 @@
  */
 #include <linux/slab.h>
 #include "core/page.h"
+#include "core/sc.h"
 #include "shell.h"
 
 static void region_release(struct kref *ref)
@@ -220,6 +221,8 @@ int dsm_region_add(const struct dsm_wire_region *desc)
 		err = PTR_ERR(r->mm);
 		goto err_put;
 	}
+	if (r->space->policy.consistency == DSM_CONSISTENCY_SC)
+		dsm_mm_read_exactly(r->mm);
 	mutex_lock(&n->regions_lock);
 	other = dsm_region_by_name(r->name);
 	if (!IS_ERR(other)) {
@@ -261,7 +264,11 @@ static void free_pages_of(struct dsm_region *r)
 	xa_for_each(&r->table, idx, p) {
 		if (p->frame)
 			dsm_mm_frame_free(p->frame);
-		if (p->twin) {
+		if (dsm_page_is_sc(p)) {
+			spin_lock(&n->lock);
+			dsm_sc_forget_page(n->engine, p);
+			spin_unlock(&n->lock);
+		} else if (p->twin) {
 			spin_lock(&n->lock);
 			dsm_pool_give(n->engine, DSM_POOL_TWIN, p->twin);
 			n->engine->twins--;
@@ -434,6 +441,27 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
 }
 
 /**
+ * dsm_region_living_pages() - touched pages that would be lost with this node
+ * @r: region
+ *
+ * Those homed here, and with consistency=sc those of which this node has the only copy.
+ *
+ * Context: process; walks all touched pages.
+ * Return: count; a snapshot, pages may be touched meanwhile.
+ */
+u64 dsm_region_living_pages(struct dsm_region *r)
+{
+	u64 living = dsm_region_homed_pages(r);
+	struct dsm_page *p;
+	unsigned long idx;
+
+	xa_for_each(&r->table, idx, p)
+		living += READ_ONCE(p->state) == DSM_SC_M &&
+			  READ_ONCE(p->home) != dsm_node.engine->self;
+	return living;
+}
+
+/**
  * dsm_node_region_info() - facts of a region
  * @r:    region
  * @info: filled, except size and flags
@@ -535,6 +563,10 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_ZERO_LOCAL] = c->zero_local;
 	out[DSM_STAT_PAGE_READS] = c->page_reads;
 	out[DSM_STAT_PAGE_WRITES] = c->page_writes;
+	out[DSM_STAT_SC_GRANTS] = c->sc_grants;
+	out[DSM_STAT_SC_RECALLS] = c->sc_recalls;
+	out[DSM_STAT_SC_REFUSALS] = c->sc_refusals;
+	out[DSM_STAT_PAGES_LOST] = c->pages_lost;
 	out[DSM_STAT_PREFETCH_ISSUED] = c->ahead_issued;
 	out[DSM_STAT_PREFETCH_HITS] = c->ahead_hits;
 	out[DSM_STAT_PREFETCH_WASTED] = c->ahead_wasted;

@@ -145,6 +145,12 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err);
 void dsm_engine_start(void);
 void dsm_engine_stop(void);
 
+/* ---- recall.c: pages of regions with consistency=sc ---- */
+void dsm_recall_run(const struct dsm_actions *acts);
+void dsm_recall_lost(u16 node);
+void dsm_recall_waiting(struct dsm_page *p, int add);
+void dsm_recall_stop(void);
+
 /* ---- quota.c ---- */
 int dsm_quota_charge(kuid_t uid);
 void dsm_quota_uncharge(kuid_t uid);
@@ -229,6 +235,7 @@ int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users);
 struct dsm_region *dsm_region_by_name(const char *name);
 void dsm_regions_drop_all(void);
 u64 dsm_region_homed_pages(struct dsm_region *r);
+u64 dsm_region_living_pages(struct dsm_region *r);
 
 /* ---- member.c, control.c ---- */
 int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);

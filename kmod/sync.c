@@ -15,6 +15,7 @@
 #include "core/rlock.h"
 #include "core/page.h"
 #include "core/release.h"
+#include "core/sc.h"
 #include "ctl/trace.h"
 #include "shell.h"
 
@@ -56,12 +57,16 @@ static enum dsm_right right(void *ctx, u32 idx)
 	if (p) {
 		spin_lock(&dsm_node.lock);
 		ret = dsm_page_right(p);
+		if (ret != DSM_PAGE_NONE && dsm_page_is_sc(p)) {
+			dsm_node.engine->now_ns = dsm_now_ns();
+			dsm_sc_used(dsm_node.engine, p);
+		}
 		spin_unlock(&dsm_node.lock);
 	}
 	return (enum dsm_right)ret;
 }
 
-static bool page_settled(struct dsm_page *p)
+static bool page_settled(void *p)
 {
 	bool busy;
 
@@ -69,11 +74,6 @@ static bool page_settled(struct dsm_page *p)
 	busy = dsm_page_busy(dsm_node.engine, p);
 	spin_unlock(&dsm_node.lock);
 	return !busy;
-}
-
-static bool page_settled_arg(void *arg)
-{
-	return page_settled(arg);
 }
 
 static int wait_page(void *ctx, u32 idx, bool killable)
@@ -87,12 +87,14 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 
 	if (!p || page_settled(p))
 		return 0;
-	spun = dsm_spin(DSM_SPIN_PAGE, READ_ONCE(p->home), page_settled_arg, p);
+	dsm_recall_waiting(p, 1);
+	spun = dsm_spin(DSM_SPIN_PAGE, READ_ONCE(p->home), page_settled, p);
 	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
 	if (killable)
 		ret = wait_event_killable(*wq, page_settled(p));
 	else
 		ret = wait_event_interruptible(*wq, page_settled(p));
+	dsm_recall_waiting(p, -1);
 	took_ns = dsm_now_ns() - start;
 	atomic64_add(took_ns, &dsm_node.stats.ns_wait_page);
 	if (!ret)

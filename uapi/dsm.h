@@ -202,6 +202,10 @@ enum dsm_stat {
 	DSM_STAT_SENDS_SIGNALLED,	/* of SIGNALLED: of messages */
 	DSM_STAT_SINKS_LENT,		/* fetches that named a frame to write the page into */
 	DSM_STAT_SINK_MISSES,		/* that could not: no registration was free */
+	DSM_STAT_SC_GRANTS,		/* consistency=sc: rights got */
+	DSM_STAT_SC_RECALLS,		/* rights given up again */
+	DSM_STAT_SC_REFUSALS,		/* not given up: a device was using the page */
+	DSM_STAT_PAGES_LOST,		/* pages whose only copy, or home, is lost */
 	DSM_STAT_COUNT
 };
 

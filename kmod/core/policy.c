@@ -29,6 +29,9 @@ static const struct preset {
 			 .diffpath = DSM_DIFFPATH_MSG } },
 	{ "hlrc-pipe", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
 			 .pipe_depth = 2, .diffpath = DSM_DIFFPATH_MSG } },
+	/* No seed has it: one writer or many readers, and the page comes with the right. */
+	{ "sc", { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY,
+		  .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG } },
 	/* Seed 004, section 6: data and synchronisation without the other side's processor. */
 	{ "hlrc-rdma", { .fetch = DSM_FETCH_READ, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
 			 .pipe_depth = DSM_PIPE_DEPTH, .diffpath = DSM_DIFFPATH_WRITE,
@@ -36,7 +39,7 @@ static const struct preset {
 };
 
 static const char * const presets_later[] = {
-	"csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb", "sc",
+	"csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb",
 	"auto",
 };
 
@@ -141,18 +144,57 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 	return 0;
 }
 
+static const struct dsm_policy *preset_find(const char *name)
+{
+	u32 i;
+
+	for (i = 0; strcmp(presets[i].name, name); i++)
+		;
+	return &presets[i].policy;
+}
+
+/* Has nobody asked for another way of moving data than @base's? */
+static bool moves_as(const struct dsm_policy *p, const struct dsm_policy *base)
+{
+	return p->fetch == base->fetch && p->diff == base->diff && p->diffpath == base->diffpath &&
+	       p->grain_log2 == base->grain_log2 && p->around == base->around &&
+	       p->pipe_bytes == base->pipe_bytes && p->pipe_depth == base->pipe_depth;
+}
+
+static void move_as(struct dsm_policy *p, const struct dsm_policy *base)
+{
+	p->consistency = base->consistency;
+	p->fetch = base->fetch;
+	p->diff = base->diff;
+	p->diffpath = base->diffpath;
+	p->grain_log2 = base->grain_log2;
+	p->around = base->around;
+	p->pipe_bytes = base->pipe_bytes;
+	p->pipe_depth = base->pipe_depth;
+}
+
 static int set_consistency(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
 {
+	const struct dsm_policy *hlrc = &presets[0].policy, *sc = preset_find("sc");
+
 	if (word_is(v, "hlrc")) {
-		p->consistency = DSM_CONSISTENCY_HLRC;
+		if (p->consistency == DSM_CONSISTENCY_SC)
+			move_as(p, hlrc);
 		return 0;
 	}
-	if (word_is(v, "sc") || word_is(v, "cashmere")) {
-		snprintf(why, why_bytes, "consistency=%.*s is not in this version; use hlrc",
+	if (word_is(v, "sc")) {
+		/* What was asked for before and has no meaning here is refused by check_together(). */
+		if (moves_as(p, hlrc))
+			move_as(p, sc);
+		p->consistency = DSM_CONSISTENCY_SC;
+		return 0;
+	}
+	if (word_is(v, "cashmere")) {
+		snprintf(why, why_bytes, "consistency=%.*s is not in this version; use hlrc or sc",
 			 (int)v->len, v->at);
 		return -EOPNOTSUPP;
 	}
-	snprintf(why, why_bytes, "unknown consistency '%.*s'; use hlrc", (int)v->len, v->at);
+	snprintf(why, why_bytes, "unknown consistency '%.*s'; use hlrc or sc", (int)v->len, v->at);
 	return -EINVAL;
 }
 
@@ -266,6 +308,16 @@ static int set_one(struct dsm_policy *p, const struct word *key, const struct wo
 /* Settings that exclude each other; the text names the rule. */
 static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 {
+	if (p->consistency == DSM_CONSISTENCY_SC && p->home == DSM_HOME_FIRST_TOUCH) {
+		snprintf(why, why_bytes,
+			 "consistency=sc needs home=block or rr: who may write is decided at a home that does not move");
+		return -EINVAL;
+	}
+	if (p->consistency == DSM_CONSISTENCY_SC && !moves_as(p, preset_find("sc"))) {
+		snprintf(why, why_bytes,
+			 "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole");
+		return -EINVAL;
+	}
 	if (p->algo == DSM_ALGO_ARRAY && p->sync != DSM_SYNC_RDMA) {
 		snprintf(why, why_bytes,
 			 "algo=array needs sync=rdma: its locks are slots written by remote writes");
@@ -347,12 +399,13 @@ int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes)
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 {
 	static const char * const homes[] = { "block", "rr", "first-touch" };
+	const char *consistency = p->consistency == DSM_CONSISTENCY_SC ? "sc" : "hlrc";
 	u32 at, i;
 
 	if (p->home == DSM_HOME_BLOCK && p->block_pages)
-		at = snprintf(out, bytes, "consistency=hlrc,home=block:%u", p->block_pages);
+		at = snprintf(out, bytes, "consistency=%s,home=block:%u", consistency, p->block_pages);
 	else
-		at = snprintf(out, bytes, "consistency=hlrc,home=%s", homes[p->home]);
+		at = snprintf(out, bytes, "consistency=%s,home=%s", consistency, homes[p->home]);
 	if (p->diff == DSM_DIFF_MODE_ORIG)
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",diff=orig");
 	else

@@ -194,6 +194,10 @@ static const char * const stat_names[] = {
 	[DSM_STAT_SENDS_SIGNALLED] = "sends_signalled",
 	[DSM_STAT_SINKS_LENT] = "sinks_lent",
 	[DSM_STAT_SINK_MISSES] = "sink_misses",
+	[DSM_STAT_SC_GRANTS] = "sc_grants",
+	[DSM_STAT_SC_RECALLS] = "sc_recalls",
+	[DSM_STAT_SC_REFUSALS] = "sc_refusals",
+	[DSM_STAT_PAGES_LOST] = "pages_lost",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

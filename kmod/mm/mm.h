@@ -38,6 +38,7 @@ struct dsm_mm_counters {
  * @mprotect_used: somebody has added write permission to a mapping of this region;
  *                 never cleared. Written before the dirty bits are cleaned, read after a
  *                 write-protecting walk: see dsm_pte_mprotect() and protect_pages()
+ * @exact:         read() copies under the page lock; fixed at creation
  * @table:         lock table, or NULL; set once
  * @table_pages:   its length; set before @table
  */
@@ -49,6 +50,7 @@ struct dsm_mm {
 	struct dsm_mm_counters __percpu *counters;
 	atomic_t mappings;
 	bool mprotect_used;
+	bool exact;
 	void *table;
 	u32 table_pages;
 };

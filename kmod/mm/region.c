@@ -143,6 +143,19 @@ err_free:
 }
 
 /**
+ * dsm_mm_read_exactly() - a right may be taken away while read() copies, and that must not be seen
+ * @mm: mm side, not used yet
+ *
+ * Otherwise read() may return bytes of a page that others write already.
+ *
+ * Context: any.
+ */
+void dsm_mm_read_exactly(struct dsm_mm *mm)
+{
+	mm->exact = true;
+}
+
+/**
  * dsm_mm_destroy() - free the mm side of a region
  * @mm: mm side; no file is open, nothing is mapped, all frames are freed
  *

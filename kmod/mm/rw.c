@@ -50,6 +50,32 @@ static size_t bytes_here(struct dsm_mm *mm, loff_t pos, struct iov_iter *iter)
 	return min3((u64)iov_iter_count(iter), left, (u64)PAGE_SIZE - offset_in_page(pos));
 }
 
+/* One page's bytes to the reader; -EFAULT with *@done bytes copied. */
+static int load(struct dsm_mm *mm, struct kiocb *iocb, struct page *bounce, size_t want,
+		struct iov_iter *to, size_t *done)
+{
+	u32 idx = iocb->ki_pos >> PAGE_SHIFT, off = offset_in_page(iocb->ki_pos);
+	struct page *frame;
+	bool may = true;
+	int err;
+
+	do {
+		err = get_right(mm, iocb, idx, false, &frame);
+		if (err)
+			return err;
+		if (!bounce)
+			break;
+		/* The buffer may be on a page of the region: no page lock is held while it is written. */
+		lock_page(frame);
+		may = mm->ops->right(mm->ctx, idx) >= DSM_RIGHT_READ;
+		if (may)
+			memcpy(page_address(bounce) + off, page_address(frame) + off, want);
+		unlock_page(frame);
+	} while (!may);
+	*done = copy_page_to_iter(bounce ? bounce : frame, off, want, to);
+	return *done < want ? -EFAULT : 0;
+}
+
 /**
  * dsm_mm_read_iter() - ->read_iter of a region's file
  * @mm:   mm side of the region
@@ -59,31 +85,32 @@ static size_t bytes_here(struct dsm_mm *mm, loff_t pos, struct iov_iter *iter)
  * Context: process, no lock held. Sleeps.
  * Return: bytes read, short at the region's end, after a fatal signal, a lost
  *         node or a bad address; 0 at or behind the end; if there are none:
- *         -EFAULT bad buffer, -EHOSTDOWN or -EIO from the shell, -ENOMEM, -EINTR
+ *         -EFAULT bad buffer, -EHOSTDOWN, -EBUSY or -EIO from the shell, -ENOMEM, -EINTR
  *         killed, -EAGAIN with IOCB_NOWAIT.
  */
 ssize_t dsm_mm_read_iter(struct dsm_mm *mm, struct kiocb *iocb, struct iov_iter *to)
 {
 	u64 size = mm->pages << PAGE_SHIFT;
-	struct page *frame;
+	struct page *bounce = NULL;
 	ssize_t done = 0;
 	size_t want, n;
 	int err = 0;
 
-	while (iov_iter_count(to) && iocb->ki_pos < size) {
-		err = get_right(mm, iocb, iocb->ki_pos >> PAGE_SHIFT, false, &frame);
-		if (err)
-			break;
+	if (mm->exact) {
+		bounce = alloc_page(GFP_KERNEL);
+		if (!bounce)
+			return -ENOMEM;
+	}
+	while (iov_iter_count(to) && iocb->ki_pos < size && !err) {
+		n = 0;
 		want = bytes_here(mm, iocb->ki_pos, to);
-		n = copy_page_to_iter(frame, offset_in_page(iocb->ki_pos), want, to);
+		err = load(mm, iocb, bounce, want, to, &n);
 		iocb->ki_pos += n;
 		done += n;
-		if (n < want) {
-			err = -EFAULT;
-			break;
-		}
 		cond_resched();
 	}
+	if (bounce)
+		__free_page(bounce);
 	return done ? done : err;
 }
 

@@ -23,6 +23,9 @@ struct good {
 #define BLOCK(n) HLRC(.block_pages = n)
 #define DEFAULTS BACK("block", "pipe:32768:4", REST)
 #define PIPE "pipe:32768:4"
+#define SC(...) { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG, \
+		  .diffpath = DSM_DIFFPATH_MSG, __VA_ARGS__ }
+#define SC_BACK(home) "consistency=sc,home=" home ",diff=orig,fetch=copy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off"
 static const struct good goods[] = {
 	{ "", BLOCK(0), DEFAULTS },
 	{ "hlrc", BLOCK(0), DEFAULTS },
@@ -74,6 +77,14 @@ static const struct good goods[] = {
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=8,sync=msg,algo=queue,around=on") },
 	{ "algo=array,sync=rdma", HLRC(.sync = DSM_SYNC_RDMA, .algo = DSM_ALGO_ARRAY),
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=rdma,algo=array,around=on") },
+	{ "sc", SC(), SC_BACK("block") },
+	{ "consistency=sc", SC(), SC_BACK("block") },
+	{ "home=rr,consistency=sc", SC(.home = DSM_HOME_RR), SC_BACK("rr") },
+	{ "sc,home=block:4", SC(.block_pages = 4), SC_BACK("block:4") },
+	{ "fetch=copy,diff=orig,diffpath=msg,around=off,consistency=sc", SC(), SC_BACK("block") },
+	{ "sc,consistency=hlrc", BLOCK(0), DEFAULTS },
+	{ "hlrc-copy,consistency=hlrc", { .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
+	  BACK("block", "orig", "fetch=copy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
 	{ "around=off", HLRC(.around = 0),
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=off") },
 	/* The longest text there is fits into what travels. */
@@ -119,6 +130,8 @@ struct refused {
 };
 
 #define KNOWN "preset, consistency, home, data, fetch, diff, diffpath, grain, sync, algo, around"
+#define SC_HOME "consistency=sc needs home=block or rr: who may write is decided at a home that does not move"
+#define SC_MOVES "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
 #define LATER(key) { key "=x", -EOPNOTSUPP, "setting '" key "' is not in this version" }
@@ -127,16 +140,20 @@ struct refused {
 static const struct refused refusals[] = {
 	LATER("metadata"), LATER("bcast"),
 	PRESET("csm-dms"), PRESET("csm-ms"), PRESET("csm-s"), PRESET("csm-none"), PRESET("csm-ms-mg"),
-	PRESET("csm-none-mg"), PRESET("csm-adb"), PRESET("sc"), PRESET("auto"),
+	PRESET("csm-none-mg"), PRESET("csm-adb"), PRESET("auto"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
 	{ "home=migrate", -EOPNOTSUPP,
 	  "home=migrate is not in this version; use block, block:PAGES, rr or first-touch" },
 	{ "home=migrate@barrier", -EOPNOTSUPP,
 	  "home=migrate@barrier is not in this version; use block, block:PAGES, rr or first-touch" },
-	{ "consistency=sc", -EOPNOTSUPP, "consistency=sc is not in this version; use hlrc" },
-	{ "consistency=cashmere", -EOPNOTSUPP, "consistency=cashmere is not in this version; use hlrc" },
-	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc" },
+	{ "consistency=cashmere", -EOPNOTSUPP, "consistency=cashmere is not in this version; use hlrc or sc" },
+	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc or sc" },
+	{ "sc,home=first-touch", -EINVAL, SC_HOME }, { "home=first-touch,consistency=sc", -EINVAL, SC_HOME },
+	{ "sc,fetch=read", -EINVAL, SC_MOVES }, { "fetch=read,consistency=sc", -EINVAL, SC_MOVES },
+	{ "consistency=sc,diff=pipe", -EINVAL, SC_MOVES }, { "sc,around=on", -EINVAL, SC_MOVES },
+	{ "sc,grain=8", -EINVAL, SC_MOVES }, { "sc,data=rdma", -EINVAL, SC_MOVES },
+	{ "hlrc-copy,diffpath=write,consistency=sc", -EINVAL, SC_MOVES },
 	{ "preset=", -EINVAL, "unknown preset ''; use preset=hlrc" },
 	{ "hlr", -EINVAL, "unknown preset 'hlr'; use preset=hlrc" },
 	{ "hlrcc", -EINVAL, "unknown preset 'hlrcc'; use preset=hlrc" },

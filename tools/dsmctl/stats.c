@@ -78,6 +78,10 @@ static const struct {
 	[DSM_STAT_SENDS_SIGNALLED] = { "sends_signalled", "message posts signalled" },
 	[DSM_STAT_SINKS_LENT] = { "sinks_lent", "fetches straight into the frame" },
 	[DSM_STAT_SINK_MISSES] = { "sink_misses", "fetches without room for that" },
+	[DSM_STAT_SC_GRANTS] = { "sc_grants", "consistency=sc: rights got" },
+	[DSM_STAT_SC_RECALLS] = { "sc_recalls", "rights given up again" },
+	[DSM_STAT_SC_REFUSALS] = { "sc_refusals", "not given up: in use by a device" },
+	[DSM_STAT_PAGES_LOST] = { "pages_lost", "pages lost with a node" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)

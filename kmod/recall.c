@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Page-table work of the shell for regions with consistency=sc: takes rights that are recalled out
+ * of the page tables, when their hold is over, and lets the core tell the home. Decides nothing about
+ * who gets a page.
+ */
+#include <linux/hrtimer.h>
+#include "core/page.h"
+#include "core/sc.h"
+#include "shell.h"
+
+static struct hrtimer timer;
+static u64 told_lost;	/* pages: by dsm_recall_lost(), which runs for one node at a time */
+
+static void give_up(struct dsm_region *r, struct dsm_page *p, struct dsm_request *q)
+{
+	const struct dsm_run run = { .first = p->idx, .count = 1 };
+	struct dsm_actions acts;
+	bool pinned, keep;
+
+	spin_lock(&dsm_node.lock);
+	keep = dsm_sc_keeps(p);
+	spin_unlock(&dsm_node.lock);
+	if (keep)
+		dsm_mm_wrprotect(r->mm, &run, 1, dsm_shell_frame_of, r);
+	else
+		dsm_mm_zap(r->mm, &run, 1, dsm_shell_frame_of, r);
+	/* After the walk: a reference that comes later came through no entry that may be written. */
+	pinned = dsm_mm_frame_pinned(p->frame);
+	dsm_step_begin(&acts);
+	dsm_sc_lowered(dsm_node.engine, p, q, pinned, &acts);
+	dsm_step_end(&acts);
+}
+
+static void work_fn(struct work_struct *work)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_request *q;
+	struct dsm_region *r;
+	struct dsm_page *p;
+	u64 next_ns;
+
+	for (;;) {
+		spin_lock(&n->lock);
+		n->engine->now_ns = dsm_now_ns();
+		q = dsm_sc_take(n->engine, &p, &next_ns);
+		spin_unlock(&n->lock);
+		if (!q)
+			break;
+		/* Being removed: then nobody asks for its pages any more. */
+		r = dsm_node_region_get(q->region, false);
+		if (IS_ERR(r)) {
+			spin_lock(&n->lock);
+			dsm_pool_give(n->engine, DSM_POOL_REQUEST, q);
+			spin_unlock(&n->lock);
+			continue;
+		}
+		give_up(r, p, q);
+		dsm_node_region_put(r);
+		cond_resched();
+	}
+	if (next_ns)
+		hrtimer_start(&timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
+}
+
+static DECLARE_WORK(work, work_fn);
+
+static enum hrtimer_restart time_over(struct hrtimer *t)
+{
+	queue_work(dsm_node.flush_wq, &work);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * dsm_recall_run() - give up the pages that a step has found to be recalled
+ * @acts: actions of the step
+ *
+ * Context: any.
+ */
+void dsm_recall_run(const struct dsm_actions *acts)
+{
+	if (acts->recall)
+		queue_work(dsm_node.flush_wq, &work);
+}
+
+/**
+ * dsm_recall_waiting() - a thread begins or ends to wait for a page
+ * @p:   page, of any region
+ * @add: 1 or -1
+ *
+ * Who waits for one page may need others that are here, and not be able to go on without them.
+ *
+ * Context: any.
+ */
+void dsm_recall_waiting(struct dsm_page *p, int add)
+{
+	if (!dsm_page_is_sc(p))
+		return;
+	spin_lock(&dsm_node.lock);
+	dsm_node.engine->sc_waiting += add;
+	spin_unlock(&dsm_node.lock);
+}
+
+/**
+ * dsm_recall_lost() - say how many pages a node took with it
+ * @node: its id
+ *
+ * Context: process, when all pages have heard of the loss.
+ */
+void dsm_recall_lost(u16 node)
+{
+	u64 lost;
+
+	spin_lock(&dsm_node.lock);
+	lost = dsm_node.engine->stats.pages_lost;
+	swap(lost, told_lost);
+	lost = told_lost - lost;
+	spin_unlock(&dsm_node.lock);
+	if (lost)
+		pr_err("dsm: node %u had the only copy, or was the home, of %llu pages of regions with consistency=sc: they are lost\n",
+		       node, lost);
+}
+
+/**
+ * dsm_recall_init() - before the first step
+ *
+ * Context: process, module load.
+ */
+void dsm_recall_init(void)
+{
+	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	timer.function = time_over;
+}
+
+/**
+ * dsm_recall_stop() - nothing is given up any more
+ *
+ * Context: process; no peer and no region any more.
+ */
+void dsm_recall_stop(void)
+{
+	/* Each starts the other, but only for a recall. */
+	hrtimer_cancel(&timer);
+	cancel_work_sync(&work);
+	hrtimer_cancel(&timer);
+}
