@@ -55,7 +55,7 @@ def sc_direct_io(c):
     """O_DIRECT reads into pages that the other node looks at all the time."""
     c.nodes[0].check(["/work/direct", "prepare"])
     limits = dict.fromkeys(("bps", "bps_wr", "iops", "iops_rd", "iops_wr"), 0)
-    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=256 << 10, **limits)
+    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=48 << 10, **limits)
     plain(c, "device", 6)
     c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=0, **limits)
 
