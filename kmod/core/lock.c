@@ -188,7 +188,16 @@ void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struc
 	dsm_act_send(acts, m);
 }
 
-static void ask(struct dsm_engine *e, struct dsm_lock *l, bool try, struct dsm_actions *acts)
+/**
+ * dsm_lock_ask() - ask the manager for the token
+ * @e:    engine
+ * @l:    lock, its token elsewhere
+ * @try:  only if it is free
+ * @acts: actions
+ *
+ * Context: engine lock held; @l may be gone afterwards.
+ */
+void dsm_lock_ask(struct dsm_engine *e, struct dsm_lock *l, bool try, struct dsm_actions *acts)
 {
 	set_state(e, l, DSM_LOCK_WAITING);
 	l->flags = (l->flags & ~DSM_LOCKF_LOCAL) | (try ? DSM_LOCKF_TRYING : 0);
@@ -328,7 +337,7 @@ int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct 
 	list_add_tail(&w->link, &l->waiters);
 	if (l->state == DSM_LOCK_NONE) {
 		e->stats.locks_remote++;
-		ask(e, l, w->try_only, acts);
+		dsm_lock_ask(e, l, w->try_only, acts);
 	} else {
 		e->stats.locks_local++;
 	}
@@ -487,29 +496,6 @@ bool dsm_lock_has_token(const struct dsm_lock *l)
 }
 
 /**
- * dsm_lock_probed() - the manager looks for the token after a loss
- * @e:     engine
- * @l:     lock, managed elsewhere
- * @epoch: number of the probe
- * @acts:  actions
- *
- * The queue that the manager knew is void, and with it this node's place and its successor.
- *
- * Context: engine lock held.
- */
-void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts)
-{
-	if (epoch <= l->epoch)
-		return;
-	l->epoch = epoch;
-	l->next = DSM_NO_NODE;
-	dsm_lock_send(e, l->manager, DSM_CLASS_RSP, DSM_MSG_LOCK_STATE, l, DSM_NO_NODE,
-		      dsm_lock_has_token(l) ? DSM_LOCK_HELD : DSM_LOCK_NONE, 0, acts);
-	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
-		ask(e, l, l->flags & DSM_LOCKF_TRYING, acts);
-}
-
-/**
  * dsm_lock_stray() - a token came after this node had been told that it was lost
  * @e:    engine
  * @l:    lock, state NONE
@@ -538,13 +524,28 @@ void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions
  */
 void dsm_lock_granted(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
 {
+	if (l->flags & DSM_LOCKF_LATE) {
+		l->next = l->manager;
+		start_granting(e, l, acts);
+		return;
+	}
 	l->flags &= ~DSM_LOCKF_TRYING;
 	l->run = 0;
 	settle(e, l, acts);
 }
 
-static void fail_waiters(struct dsm_engine *e, struct dsm_lock *l, int err, bool try_only,
-			 struct dsm_actions *acts)
+/**
+ * dsm_lock_fail() - wake local waiters with an error
+ * @e:        engine
+ * @l:        lock
+ * @err:      what they are told
+ * @try_only: only those that try
+ * @acts:     actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_fail(struct dsm_engine *e, struct dsm_lock *l, int err, bool try_only,
+		   struct dsm_actions *acts)
 {
 	struct dsm_waiter *w, *tmp;
 
@@ -569,9 +570,9 @@ void dsm_lock_refused(struct dsm_engine *e, struct dsm_lock *l, int err, struct 
 {
 	l->flags &= ~DSM_LOCKF_LOCAL;
 	set_state(e, l, DSM_LOCK_NONE);
-	fail_waiters(e, l, err, err == -EBUSY, acts);
+	dsm_lock_fail(e, l, err, err == -EBUSY, acts);
 	if (!list_empty(&l->waiters))
-		ask(e, l, false, acts);	/* others queued up behind the try */
+		dsm_lock_ask(e, l, false, acts);	/* others queued up behind the try */
 	else
 		dsm_lock_put(e, l);
 }
@@ -597,9 +598,13 @@ void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_acti
 	dsm_lock_send(e, next, DSM_CLASS_RSP, DSM_MSG_LOCK_GRANT, l, DSM_NO_NODE,
 		      l->flags & DSM_LOCKF_DEAD, 0, acts);
 	l->flags &= ~DSM_LOCKF_DEAD;
+	if (l->flags & DSM_LOCKF_LATE) {
+		set_state(e, l, DSM_LOCK_WAITING);
+		return;
+	}
 	set_state(e, l, DSM_LOCK_NONE);
 	if (!list_empty(&l->waiters))
-		ask(e, l, false, acts);
+		dsm_lock_ask(e, l, false, acts);
 	else
 		dsm_lock_put(e, l);
 }
@@ -644,7 +649,7 @@ void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken,
 	l->flags &= ~DSM_LOCKF_DEAD;
 	set_state(e, l, DSM_LOCK_NONE);
 	if (!list_empty(&l->waiters))
-		ask(e, l, false, acts);
+		dsm_lock_ask(e, l, false, acts);
 	else
 		dsm_lock_put(e, l);
 }
@@ -666,30 +671,4 @@ bool dsm_lock_try_here(struct dsm_engine *e, struct dsm_lock *l, u16 node, struc
 	l->next = node;
 	start_granting(e, l, acts);
 	return true;
-}
-
-/**
- * dsm_lock_peer_lost() - a node is lost: the local part
- * @e:    engine
- * @l:    lock
- * @node: lost node
- * @acts: actions
- *
- * Context: engine lock held; @l may be gone afterwards.
- */
-void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
-			struct dsm_actions *acts)
-{
-	if (l->next == node)
-		l->next = DSM_NO_NODE;
-	if (l->manager == e->self) {
-		dsm_lockman_peer_lost(e, l, node, acts);
-		return;
-	}
-	if (l->manager != node)
-		return;
-	if (l->state == DSM_LOCK_WAITING && list_empty(&l->cont.link))
-		dsm_lock_refused(e, l, -EHOSTDOWN, acts);
-	else if (l->state == DSM_LOCK_RETURNING && (l->flags & DSM_LOCKF_SENT))
-		dsm_lock_return_acked(e, l, true, acts);
 }

@@ -2,7 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Locks: distributed queue, token cached at its last holder (protocol.md 3.8, sync=msg). lock.c
- * is the local part of every node, lock_manager.c the part of a key's manager.
+ * is the local part of every node, lock_loss.c what it does after a loss, lock_manager.c the part
+ * of a key's manager.
  */
 #ifndef DSM_CORE_LOCK_H
 #define DSM_CORE_LOCK_H
@@ -35,6 +36,7 @@ enum dsm_lock_state {
 #define DSM_LOCKF_PROBING 0x10u	/* manager: finding the token after a node was lost */
 #define DSM_LOCKF_SENT 0x20u	/* RETURNING: the return is on the wire */
 #define DSM_LOCKF_FAST 0x40u	/* HELD by who took it in a slot; no quota counts it */
+#define DSM_LOCKF_LATE 0x80u	/* a token for a void request goes on; a newer one is under way */
 #define DSM_LOCKF_LOCAL (DSM_LOCKF_TRYING | DSM_LOCKF_SENT)
 
 /* Hand-overs within the node before a waiting node gets its turn (protocol.md 3.8, bound). */
@@ -134,8 +136,6 @@ void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct ds
 bool dsm_lock_has_token(const struct dsm_lock *l);
 /* Out of its slot, if it is in one; its state says whether a process holds it. */
 void dsm_lock_recall(struct dsm_engine *e, struct dsm_lock *l);
-/* The manager asks who has the token: what it told us before is void. Waiters ask anew. */
-void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts);
 /* The token came although nobody here waits: hand it back to the manager. */
 void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts);
 /* The token and all its notices are here. */
@@ -148,6 +148,9 @@ void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken,
 /* Try on behalf of @node at the node that is last in the queue: true if the token will go there. */
 bool dsm_lock_try_here(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 		       struct dsm_actions *acts);
+void dsm_lock_ask(struct dsm_engine *e, struct dsm_lock *l, bool try, struct dsm_actions *acts);
+void dsm_lock_fail(struct dsm_engine *e, struct dsm_lock *l, int err, bool try_only,
+		   struct dsm_actions *acts);
 void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struct dsm_lock *l,
 		   u16 node, u8 state, u32 status, struct dsm_actions *acts);
 
@@ -161,6 +164,13 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 
 int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			struct dsm_reader *r, struct dsm_actions *acts);
+
+/* lock_loss.c */
+/* The manager asks who has the token: what it told us before is void. Waiters ask anew. */
+void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts);
+/* A token came from a node that had heard of probe @epoch: marks the one for a void request. */
+void dsm_lock_came(struct dsm_engine *e, struct dsm_lock *l, u32 epoch);
+void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts);
 void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			struct dsm_actions *acts);
 

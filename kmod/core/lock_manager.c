@@ -235,12 +235,8 @@ static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 s
 
 	dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_RETURN_ACK, l, DSM_NO_NODE, taken, 0,
 		      acts);
-	if (!taken) {
-		/* It may have come to that node after its answer. */
-		if (l->flags & DSM_LOCKF_PROBING)
-			l->token = from;
+	if (!taken)
 		return;
-	}
 	dsm_lockman_found(e, l);
 	l->flags |= state & DSM_LOCKF_DEAD;
 	l->state = DSM_LOCK_WAITING;
@@ -293,24 +289,18 @@ static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock 
 		     struct dsm_lock *l, int complete, struct dsm_actions *acts)
 {
 	l->flags |= body->state & DSM_LOCKF_DEAD;
-	if (l->state != DSM_LOCK_WAITING)
+	/* It left before it was asked: nobody has said so. */
+	if (l->flags & DSM_LOCKF_PROBING)
+		l->token = e->self;
+	if (l->state != DSM_LOCK_WAITING) {
 		dsm_lock_stray(e, l, acts);
-	else if (complete)
+		return;
+	}
+	dsm_lock_came(e, l, le64_to_cpu(body->serial));
+	if (complete)
 		dsm_lock_granted(e, l, acts);
 	else
 		dsm_pull(e, from, &l->cont, DSM_CONT_GRANTED, acts);
-}
-
-static void on_refused(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts)
-{
-	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
-		dsm_lock_refused(e, l, err, acts);
-	else if (err == -EHOSTDOWN && dsm_lock_has_token(l) && l->next == DSM_NO_NODE)
-		/*
-		 * A probe missed the token on its way to us: the
-		 * manager gets it next, so that all know where it is.
-		 */
-		dsm_lock_pass(e, l, l->manager, acts);
 }
 
 static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
@@ -344,7 +334,8 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 		on_grant(e, from, body, l, complete, acts);
 		return 0;
 	case DSM_MSG_LOCK_REFUSED:
-		on_refused(e, l, le32_to_cpu(body->status) == EBUSY ? -EBUSY : -EHOSTDOWN, acts);
+		dsm_lock_answered(e, l, le32_to_cpu(body->status) == EBUSY ? -EBUSY : -EHOSTDOWN,
+				  acts);
 		return 0;
 	case DSM_MSG_LOCK_RETURN_ACK:
 		if (l->state != DSM_LOCK_RETURNING || !(l->flags & DSM_LOCKF_SENT))

@@ -288,6 +288,8 @@ static const char *mix_final(void)
 PROG(crash_t, LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 3), LOCK(1), INC(1, 0), UNLOCK(1), RELEASE, ACQUIRE, LOAD(0, 0, 0));
 PROG(crash_l, LOCK(0), INC(0, 0), UNLOCK(0), TRY(0, 3), INC(0, 0), UNLOCK(0), LOCK(1), INC(1, 1), UNLOCK(1), LOCK(0),
 	INC(0, 0), UNLOCK(0));
+/* A lock and nothing else: a token from the lost node meets the probe and what was asked anew. */
+PROG(crash_k, LOCK(0), UNLOCK(0), LOCK(0), UNLOCK(0), LOCK(0), UNLOCK(0));
 /* Different values: a store that races with another and changes nothing is not seen (memory-model.rst). */
 PROG(crash_f, STORE(0, 0, 1), SET(0), WAIT(1), LOAD(1, 0, 0));
 PROG(crash_g, STORE(1, 0, 1), SET(1), WAIT(0), LOAD(0, 0, 0));
@@ -364,6 +366,7 @@ const struct litmus litmus_list[] = {
 	{ "clear", 3, 2, { A, B }, 0, { clear_a, clear_b }, NULL },
 	{ "mix", 3, 4, { A, B, B, C }, LITMUS_QUIET | LITMUS_WALK_ONLY, { mix_1, mix_2, mix_1, mix_2 }, mix_final },
 	{ "crash-lock", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_l, crash_l, crash_l, crash_l }, NULL },
+	{ "crash-late", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_k, crash_k, crash_k }, NULL },
 	{ "crash-all", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_t, crash_t, crash_t }, NULL },
 	{ "crash-flag", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_f, crash_g, crash_g2, crash_f2 }, NULL },
 	{ "crash-setter", 3, 4, { A, B, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_s, crash_w, crash_w, crash_w }, NULL },

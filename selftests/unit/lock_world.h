@@ -9,7 +9,6 @@
 #include "unit.h"
 #include "world.h"
 
-
 #define A 0
 #define B 1
 #define C 2

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Rules of core/lock.c and core/lock_manager.c when a node is lost, and when a peer breaks rules.
+ * Rules of core/lock_loss.c and core/lock_manager.c when a node is lost, and when a peer breaks rules.
  */
 #include "lock_world.h"
 
@@ -159,19 +159,114 @@ static void token_that_a_probe_missed_turns_up(void **state)
 	assert_true(lock_at(A)->flags & DSM_LOCKF_LOST);
 	assert_int_equal(world_count(DSM_MSG_LOCK_REFUSED), 1);
 	world_deliver(DSM_MSG_LOCK_GRANT);
-	assert_true(c.done);
-	assert_int_equal(c.status, 0);
-	memset(w.held, 0, sizeof(w.held));
+	/* It goes to the manager, so that all know where it is; C asks once more. */
+	assert_int_equal(world_lock_state(C, K), DSM_LOCK_GRANTING);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_false(c.done);
+	assert_int_equal(world_lock_state(C, K), DSM_LOCK_WAITING);
+	w.held[DSM_MSG_LOCK_REFUSED] = false;
 	world_run();
 	world_learn_loss(C, B);
-	assert_int_equal(world_lock(A, K, 11), -EHOSTDOWN);
-	assert_int_equal(world_unlock(C, K, 30), 0);
-	world_run();
-	/* It goes to the manager, so that all know where it is. */
+	assert_true(c.done);
+	assert_int_equal(c.status, 0);
 	assert_false(lock_at(A)->flags & DSM_LOCKF_LOST);
+	assert_int_equal(world_unlock(C, K, 30), 0);
 	assert_int_equal(world_lock(A, K, 10), 0);
 	world_unlock(A, K, 10);
 	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
+/*
+ * C was granted the token by B, which died; C's newer request, sent for the probe, is still on
+ * its way. Were the token used, the request would wait in the queue for nobody.
+ */
+static void reg_request_sent_for_a_probe_is_answered_once(void **state)
+{
+	struct dsm_waiter c, a;
+
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_run();
+	w.node[B].dead = true;
+	world_learn_loss(A, B);
+	w.held[DSM_MSG_LOCK_REQ] = true;
+	world_run();
+	world_deliver(DSM_MSG_LOCK_GRANT);
+	world_learn_loss(C, B);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_false(c.done);
+	assert_int_equal(world_count(DSM_MSG_LOCK_REQ), 1);
+	w.held[DSM_MSG_LOCK_REQ] = false;
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, 0);
+	assert_int_equal(lock_at(A)->n_order, 2);
+	/* Who comes next gets it, and the one after. */
+	world_lock_begin(A, K, &a, 10, false);
+	world_run();
+	assert_int_equal(world_unlock(C, K, 30), 0);
+	world_run();
+	assert_true(a.done);
+	assert_int_equal(world_unlock(A, K, 10), 0);
+	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
+static void token_that_comes_late_for_a_try(void **state)
+{
+	struct dsm_waiter c, other;
+
+	world_lock(B, K, 20);
+	world_unlock(B, K, 20);
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_lock_begin(C, K, &c, 30, true);
+	world_run();
+	w.node[B].dead = true;
+	world_learn_loss(A, B);
+	w.held[DSM_MSG_LOCK_TRY] = true;
+	world_run();
+	world_lock_begin(C, K, &other, 31, false);
+	world_deliver(DSM_MSG_LOCK_GRANT);
+	world_learn_loss(C, B);
+	memset(w.held, 0, sizeof(w.held));
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, 0);
+	assert_false(other.done);
+	assert_int_equal(world_unlock(C, K, 30), 0);
+	assert_true(other.done);
+}
+
+static void reg_token_that_comes_during_the_managers_own_probe(void **state)
+{
+	struct dsm_waiter a, c;
+
+	world_lock(C, K, 30);
+	world_lock_begin(A, K, &a, 10, false);
+	world_lock_begin(B, K, &(struct dsm_waiter){}, 20, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	w.held[DSM_MSG_LOCK_STATE] = true;
+	world_unlock(C, K, 30);
+	world_run();
+	world_lose(B);
+	world_run();
+	assert_true(lock_at(A)->flags & DSM_LOCKF_PROBING);
+	world_deliver(DSM_MSG_LOCK_GRANT);
+	assert_true(a.done);
+	memset(w.held, 0, sizeof(w.held));
+	world_run();
+	assert_false(lock_at(A)->flags & DSM_LOCKF_LOST);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	assert_int_equal(world_unlock(A, K, 10), 0);
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, 0);
 }
 
 static void stray_token_goes_home(void **state)
@@ -329,6 +424,9 @@ int main(void)
 		T(grant_after_the_loss_of_the_manager_is_kept),
 		T(return_to_a_lost_manager_is_kept_or_forgotten),
 		T(token_that_a_probe_missed_turns_up),
+		T(reg_request_sent_for_a_probe_is_answered_once),
+		T(token_that_comes_late_for_a_try),
+		T(reg_token_that_comes_during_the_managers_own_probe),
 		T(stray_token_goes_home),
 		cmocka_unit_test(loss_of_a_node_whose_try_is_out),
 		T(second_loss_during_a_probe),
