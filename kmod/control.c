@@ -15,7 +15,7 @@
 #include "shell.h"
 
 /**
- * struct call - a thread waiting for an answer; lives on its stack
+ * struct dsm_control_call - a thread waiting for an answer; lives on its stack
  * @link:   in the list of calls until it is answered; guarded by calls_lock
  * @done:   completed by whoever takes it off the list
  * @reply:  filled by the answer before @done
@@ -23,7 +23,7 @@
  * @node:   node that is asked; fixed
  * @status: result, 0 or negative errno; valid once @done
  */
-struct call {
+struct dsm_control_call {
 	struct list_head link;
 	struct completion done;
 	struct dsm_wire_control *reply;
@@ -32,23 +32,8 @@ struct call {
 	int status;
 };
 
-/**
- * struct request - a request from a member, or from this node itself, until it is answered
- * @work:  runs serve() on one of the two workqueues
- * @link:  in join_queue while a joiner waits for its turn; guarded by calls_lock
- * @local: the call of this node that it answers, NULL: another node's
- * @from:  node that asks
- * @xid:   its request id
- * @msg:   body; becomes the answer
- */
-struct request {
-	struct work_struct work;
-	struct list_head link;
-	struct call *local;
-	u16 from;
-	u32 xid;
-	struct dsm_wire_control msg;
-};
+/* The report of a loss: goodbyes are said and queue pairs drained before it. */
+#define LOSS_TOLD (10 * HZ)
 
 static LIST_HEAD(calls);
 static DEFINE_SPINLOCK(calls_lock);
@@ -56,13 +41,6 @@ static atomic_t next_xid;
 
 /* Requests of each peer that were not answered yet. */
 static atomic_t waiting[DSM_MAX_NODES];
-
-/*
- * Coordinator: whose turn it is to join, and who waits. Touched on the ordered
- * workqueue and in dsm_member_peer_lost(), under calls_lock.
- */
-static u16 joiner = DSM_NO_NODE;
-static LIST_HEAD(join_queue);
 
 static void serve(struct work_struct *work);
 
@@ -89,7 +67,8 @@ static int send_control(u16 node, u8 type, u32 xid, const struct dsm_wire_contro
 	return dsm_net_send(dsm_node.net, m);
 }
 
-static void complete_call(struct call *c, const struct dsm_wire_control *reply, int status)
+static void complete_call(struct dsm_control_call *c, const struct dsm_wire_control *reply,
+			  int status)
 {
 	if (reply)
 		*c->reply = *reply;
@@ -98,9 +77,10 @@ static void complete_call(struct call *c, const struct dsm_wire_control *reply, 
 	complete(&c->done);
 }
 
-static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg, struct call *local)
+static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg,
+			 struct dsm_control_call *local)
 {
-	struct request *q = kzalloc(sizeof(*q), GFP_KERNEL);
+	struct dsm_control_request *q = kzalloc(sizeof(*q), GFP_KERNEL);
 
 	if (!q)
 		return -ENOMEM;
@@ -111,7 +91,8 @@ static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg, 
 	q->msg = *msg;
 	q->local = local;
 	atomic_inc(&waiting[from]);
-	queue_work(dsm_control_decides(msg->op) ? dsm_node.coordinator_wq : dsm_node.control_wq, &q->work);
+	queue_work(dsm_control_decides(msg->op) ? dsm_node.coordinator_wq : dsm_node.control_wq,
+		   &q->work);
 	return 0;
 }
 
@@ -125,7 +106,7 @@ static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg, 
  */
 int dsm_control_call(u16 node, struct dsm_wire_control *msg)
 {
-	struct call c = { .node = node, .reply = msg };
+	struct dsm_control_call c = { .node = node, .reply = msg };
 	int err;
 
 	if (node == DSM_NO_NODE)
@@ -153,13 +134,26 @@ int dsm_control_call(u16 node, struct dsm_wire_control *msg)
 	return err ? err : c.status;
 }
 
-static void request_free(struct request *q)
+/**
+ * dsm_control_forget() - free a request without an answer
+ * @q: request of a node that is lost
+ *
+ * Context: any.
+ */
+void dsm_control_forget(struct dsm_control_request *q)
 {
 	atomic_dec(&waiting[q->from]);
 	kfree(q);
 }
 
-static void answer(struct request *q, int status)
+/**
+ * dsm_control_answer() - answer a request and free it
+ * @q:      request; its message is the answer's
+ * @status: 0 or negative errno
+ *
+ * Context: process.
+ */
+void dsm_control_answer(struct dsm_control_request *q, int status)
 {
 	q->msg.status = cpu_to_le32(-status);
 	if (q->local) {
@@ -169,7 +163,7 @@ static void answer(struct request *q, int status)
 	} else if (send_control(q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg)) {
 		pr_debug("dsm: control answer to node %u not sent\n", q->from);
 	}
-	request_free(q);
+	dsm_control_forget(q);
 }
 
 static int say(struct dsm_wire_control *msg, int err, const char *text)
@@ -207,7 +201,7 @@ int dsm_member_recv(u16 from, const u8 *msg, u32 len)
 	struct dsm_reader r = dsm_reader_init(msg, len);
 	struct dsm_wire_control *body;
 	struct dsm_wire_hdr hdr;
-	struct call *c;
+	struct dsm_control_call *c;
 	int err = -EPROTO, status;
 
 	body = kmalloc(sizeof(*body), GFP_KERNEL | __GFP_NOFAIL);
@@ -236,7 +230,13 @@ out:
 
 /* ---- members ---- */
 
-static void put_members(struct dsm_wire_control *msg)
+/**
+ * dsm_control_put_members() - who is a member, and at which address
+ * @msg: filled
+ *
+ * Context: process.
+ */
+void dsm_control_put_members(struct dsm_wire_control *msg)
 {
 	struct dsm_node *n = &dsm_node;
 	int i;
@@ -252,8 +252,16 @@ static void put_members(struct dsm_wire_control *msg)
 	spin_unlock(&n->lock);
 }
 
-/* Have every member apply @op; the first refusal ends it and is named. *@done: who applied it. */
-static int broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
+/**
+ * dsm_control_broadcast() - have every member apply a decision
+ * @request: what was decided; on a refusal gets its text
+ * @op:      enum dsm_control_op
+ * @done:    on return: mask of the members that applied it
+ *
+ * Context: process, on the coordinator; waits for every member's answer.
+ * Return: 0, or the first refusal, which ends it.
+ */
+int dsm_control_broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
 {
 	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL);
 	u64 members = READ_ONCE(dsm_node.joined);
@@ -270,8 +278,13 @@ static int broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
 		if (op == DSM_CONTROL_MEMBERS)
 			msg->members = cpu_to_le64(READ_ONCE(dsm_node.joined));
 		err = dsm_control_call(node, msg);
-		/* A member that is lost meanwhile has nothing to apply any more. */
-		if (err == -EHOSTDOWN && !(READ_ONCE(dsm_node.joined) & BIT_ULL(node)))
+		/*
+		 * A member that is lost meanwhile has nothing to apply any more. The
+		 * transport knows of a loss first: the rest of us is about to be told.
+		 */
+		if (err == -EHOSTDOWN &&
+		    wait_event_timeout(dsm_node.changed,
+				       !(READ_ONCE(dsm_node.joined) & BIT_ULL(node)), LOSS_TOLD))
 			err = 0;
 		if (err)
 			snprintf(request->text, sizeof(request->text), "node %u: %.*s", node,
@@ -296,96 +309,54 @@ static void undo_broadcast(const struct dsm_wire_control *request, u8 op, u64 do
 	kfree(msg);
 }
 
-static void next_joiner(void)
+/* Peers that were members and are not any more. Under the node's lock. */
+static u64 gone(struct dsm_node *n)
 {
-	struct request *q = NULL;
+	u64 nodes = 0;
+	u16 i;
 
-	spin_lock(&calls_lock);
-	if (joiner == DSM_NO_NODE && !list_empty(&join_queue)) {
-		q = list_first_entry(&join_queue, struct request, link);
-		list_del_init(&q->link);
-		joiner = q->from;
-	}
-	spin_unlock(&calls_lock);
-	if (!q)
-		return;
-	put_members(&q->msg);
-	answer(q, 0);
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		if (n->peers[i].state == DSM_NODE_LOST || n->peers[i].state == DSM_NODE_LEFT)
+			nodes |= BIT_ULL(i);
+	return nodes;
 }
 
-static void join_begin(struct request *q)
-{
-	spin_lock(&calls_lock);
-	list_add_tail(&q->link, &join_queue);
-	spin_unlock(&calls_lock);
-	next_joiner();
-}
-
-static void join_end(struct request *q)
-{
-	struct dsm_node *n = &dsm_node;
-	u64 done;
-
-	spin_lock(&calls_lock);
-	if (joiner != q->from) {
-		spin_unlock(&calls_lock);
-		answer(q, -EINVAL);
-		return;
-	}
-	joiner = DSM_NO_NODE;
-	spin_unlock(&calls_lock);
-	if (!q->msg.status) {
-		spin_lock(&n->lock);
-		if (dsm_engine_alive(n->engine, q->from))
-			n->joined |= BIT_ULL(q->from);
-		spin_unlock(&n->lock);
-		wake_up_all(&n->changed);
-		broadcast(&q->msg, DSM_CONTROL_MEMBERS, &done);
-	}
-	answer(q, 0);
-	next_joiner();
-}
-
-static int apply_member_list(struct request *q)
+static int apply_member_list(struct dsm_control_request *q)
 {
 	struct dsm_node *n = &dsm_node;
 	u64 members = le64_to_cpu(q->msg.members);
 
 	if (members) {
 		spin_lock(&n->lock);
-		/* Only who can be reached: a loss that we know of is newer than this list. */
-		n->joined = members & n->engine->alive;
+		/* A loss that we know of is newer than this list, a connection may be about to be. */
+		n->listed = members & ~gone(n);
+		n->joined = n->listed & n->engine->alive;
 		spin_unlock(&n->lock);
 		wake_up_all(&n->changed);
 	}
-	put_members(&q->msg);
+	dsm_control_put_members(&q->msg);
 	return 0;
 }
 
 /**
- * dsm_member_peer_lost() - calls to it fail, and it is no joiner any more
+ * dsm_member_peer_lost() - calls to it fail, and what it asked is forgotten
  * @node: lost node
  *
  * Context: process.
  */
 void dsm_member_peer_lost(u16 node)
 {
-	struct request *q, *tmp;
-	struct call *c, *next;
+	struct dsm_control_call *c, *next;
 
+	spin_lock(&dsm_node.lock);
+	dsm_node.listed &= ~BIT_ULL(node);
+	spin_unlock(&dsm_node.lock);
 	spin_lock(&calls_lock);
 	list_for_each_entry_safe(c, next, &calls, link)
 		if (c->node == node)
 			complete_call(c, NULL, -EHOSTDOWN);
-	if (joiner == node)
-		joiner = DSM_NO_NODE;
-	list_for_each_entry_safe(q, tmp, &join_queue, link)
-		if (q->from == node) {
-			list_del(&q->link);
-			request_free(q);
-		}
 	spin_unlock(&calls_lock);
-	next_joiner();
+	dsm_turn_peer_lost(node);
 }
 
 /* ---- regions ---- */
@@ -414,7 +385,7 @@ static int decide_create(struct dsm_wire_control *msg)
 	d->id = cpu_to_le32(dsm_node.last_region + 1);
 	d->members = cpu_to_le64(READ_ONCE(dsm_node.joined));
 	d->users = 0;
-	err = broadcast(msg, DSM_CONTROL_APPLY_CREATE, &done);
+	err = dsm_control_broadcast(msg, DSM_CONTROL_APPLY_CREATE, &done);
 	if (err)
 		undo_broadcast(msg, DSM_CONTROL_APPLY_DESTROY, done);
 	return err;
@@ -433,7 +404,7 @@ static int decide_destroy(struct dsm_wire_control *msg)
 		return say(msg, -ENOENT, "no such region; see dsmctl region list");
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
-	err = broadcast(msg, DSM_CONTROL_PREPARE_DESTROY, &done);
+	err = dsm_control_broadcast(msg, DSM_CONTROL_PREPARE_DESTROY, &done);
 	undo_broadcast(msg, err ? DSM_CONTROL_CANCEL_DESTROY : DSM_CONTROL_APPLY_DESTROY, done);
 	return err;
 }
@@ -452,7 +423,7 @@ static int decide_activate(struct dsm_wire_control *msg, u16 from)
 		if (!msg->region.members)
 			msg->region.members = cpu_to_le64(READ_ONCE(dsm_node.joined));
 		msg->region.users = cpu_to_le64(users | BIT_ULL(from));
-		err = broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
+		err = dsm_control_broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
 	}
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
@@ -522,7 +493,7 @@ static int region_get(struct dsm_wire_control *msg)
 
 static void serve(struct work_struct *work)
 {
-	struct request *q = container_of(work, struct request, work);
+	struct dsm_control_request *q = container_of(work, struct dsm_control_request, work);
 	int err;
 
 	err = dsm_control_admit(q->msg.op, le64_to_cpu(q->msg.members), q->from,
@@ -530,15 +501,17 @@ static void serve(struct work_struct *work)
 				READ_ONCE(dsm_node.inviter));
 	if (err) {
 		atomic64_inc(&dsm_node.stats.requests_refused);
-		answer(q, say(&q->msg, err, "the coordinator has changed; try again"));
+		dsm_control_answer(q, say(&q->msg, err, "the coordinator has changed; try again"));
 		return;
 	}
+	if (dsm_control_about_regions(q->msg.op) && dsm_turn_hold(q))
+		return;
 	switch (q->msg.op) {
 	case DSM_CONTROL_JOIN_BEGIN:
-		join_begin(q);
+		dsm_turn_begin(q);
 		return;
 	case DSM_CONTROL_JOIN_END:
-		join_end(q);
+		dsm_turn_end(q);
 		return;
 	case DSM_CONTROL_MEMBERS:
 		err = apply_member_list(q);
@@ -563,7 +536,7 @@ static void serve(struct work_struct *work)
 	default:
 		err = apply_to_region(&q->msg);
 	}
-	answer(q, err);
+	dsm_control_answer(q, err);
 }
 
 /**
@@ -680,15 +653,10 @@ int dsm_node_region_destroy(const char *name, struct dsm_errtxt *err)
  */
 void dsm_control_drain(void)
 {
-	struct request *q, *tmp;
-
+	flush_workqueue(dsm_node.coordinator_wq);
+	dsm_turn_drain();
+	/* With them what was held back. */
 	flush_workqueue(dsm_node.coordinator_wq);
 	flush_workqueue(dsm_node.control_wq);
-	spin_lock(&calls_lock);
-	list_for_each_entry_safe(q, tmp, &join_queue, link) {
-		list_del(&q->link);
-		request_free(q);
-	}
-	joiner = DSM_NO_NODE;
-	spin_unlock(&calls_lock);
+	dsm_node.listed = 0;
 }

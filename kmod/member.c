@@ -214,10 +214,12 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
 	memset(msg, 0, sizeof(*msg));
 	msg->op = DSM_CONTROL_JOIN_END;
 	msg->status = cpu_to_le32(status);
-	if (dsm_control_call(coordinator, msg) && !ret) {
-		ret = -EHOSTDOWN;
-		dsm_errtxt_set(err, "the coordinator (node %u) was lost while joining",
-			       coordinator);
+	status = dsm_control_call(coordinator, msg);
+	if (status && !ret) {
+		ret = status == -EINVAL ? -ETIMEDOUT : -EHOSTDOWN;
+		dsm_errtxt_set(err, status == -EINVAL ?
+			       "the coordinator (node %u) waited too long for us to join; try again" :
+			       "the coordinator (node %u) was lost while joining", coordinator);
 	}
 out:
 	kfree(msg);

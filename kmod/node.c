@@ -390,6 +390,7 @@ void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr)
 	spin_lock(&n->lock);
 	n->peers[node] = (struct dsm_peer_record){ .state = DSM_NODE_UP, .addr = *addr };
 	dsm_engine_peer_up(n->engine, node);
+	n->joined |= n->listed & BIT_ULL(node);	/* the coordinator may have said so before */
 	spin_unlock(&n->lock);
 	down_write(&n->net_lock);
 	n->counted |= BIT_ULL(node);
@@ -622,6 +623,18 @@ static int create_caches(struct dsm_node *n)
 	return 0;
 }
 
+static void destroy_queues(struct dsm_node *n)
+{
+	struct workqueue_struct *queues[] = {
+		n->coordinator_wq, n->register_wq, n->control_wq, n->flush_wq,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		if (queues[i])
+			destroy_workqueue(queues[i]);
+}
+
 /**
  * dsm_node_init() - at module load
  *
@@ -663,14 +676,7 @@ int dsm_node_init(void)
 	return dsm_xfertest_init();
 
 err_queues:
-	if (n->flush_wq)
-		destroy_workqueue(n->flush_wq);
-	if (n->control_wq)
-		destroy_workqueue(n->control_wq);
-	if (n->register_wq)
-		destroy_workqueue(n->register_wq);
-	if (n->coordinator_wq)
-		destroy_workqueue(n->coordinator_wq);
+	destroy_queues(n);
 err_engine:
 	kvfree(n->tables);
 	kvfree(n->engine);
@@ -689,10 +695,7 @@ void dsm_node_exit(void)
 	struct dsm_node *n = &dsm_node;
 
 	dsm_xfertest_exit();
-	destroy_workqueue(n->coordinator_wq);
-	destroy_workqueue(n->register_wq);
-	destroy_workqueue(n->control_wq);
-	destroy_workqueue(n->flush_wq);
+	destroy_queues(n);
 	__free_page(n->hole);
 	kvfree(n->tables);
 	kvfree(n->engine);

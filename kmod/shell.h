@@ -63,6 +63,7 @@ struct dsm_peer_record {
  * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
  * @losing:    losses of peers that are being worked on; leaving waits for them
  * @joined:    bitmap of members that finished joining; guarded by @lock
+ * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock
  * @inviter:   coordinator of the cluster that is being joined; DSM_NO_NODE before
  * @peers:     by id; guarded by @lock
  * @regions:   struct dsm_region by id
@@ -94,6 +95,7 @@ struct dsm_node {
 	u32 twin_limit;
 	atomic_t losing;
 	u64 joined;
+	u64 listed;
 	u16 inviter;
 	struct dsm_peer_record peers[DSM_MAX_NODES];
 	struct xarray regions;

@@ -16,7 +16,22 @@
 bool dsm_control_decides(u8 op)
 {
 	return op == DSM_CONTROL_JOIN_BEGIN || op == DSM_CONTROL_JOIN_END ||
-	       op == DSM_CONTROL_CREATE || op == DSM_CONTROL_DESTROY || op == DSM_CONTROL_ACTIVATE;
+	       dsm_control_about_regions(op);
+}
+
+/**
+ * dsm_control_about_regions() - does the decision change what regions there are, or who uses them?
+ * @op: enum dsm_control_op
+ *
+ * Such a decision waits while a node joins, which would miss it: it has taken over some regions,
+ * and is in no list of members yet.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool dsm_control_about_regions(u8 op)
+{
+	return op == DSM_CONTROL_CREATE || op == DSM_CONTROL_DESTROY || op == DSM_CONTROL_ACTIVATE;
 }
 
 /* A decision of the coordinator that every member carries out. */

@@ -13,6 +13,7 @@
 
 /* Only the coordinator answers it; one at a time. */
 bool dsm_control_decides(u8 op);
+bool dsm_control_about_regions(u8 op);
 
 /*
  * May @from have this member do @op? @list: the message's members; @joined: the members as known

@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The dsm authors
 """Tests in which all nodes live: what programs on several machines may rely on."""
 import errno
+import json
 import hashlib
 import os
 import tempfile
@@ -11,6 +12,7 @@ from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, ranks, re
                    start_ranks)
 
 PAGE = 4096
+JOINS = 8
 GIB = 1 << 30
 
 
@@ -369,6 +371,28 @@ def join_leave_and_unload_refusals(c):
         expect(r.status and "--force" in r.err, f"left with pages that would be lost: {r}")
         with actors(name, other) as (a,):
             a.want(0, "verify", 0, 4, PAGE, 1)
+
+
+def regions_made_while_a_node_joins(c):
+    """It knows them all: none is made between the list that it takes over and its joining."""
+    first, *_, node = c.nodes
+    makers = [n.start(["sh", "-c", f"i=0; while ! [ -e enough ]; do dsmctl region create made{n.index}.$i 64K && "
+                       "[ $i -lt 1000 ] || exit; i=$((i + 1)); done; rm enough"]) for n in c.nodes[:-1]]
+    for _ in range(JOINS):
+        node.check(["dsmctl", "leave"])
+        node.check(["dsmctl", "join", "--listen", node.address, "--seed", first.address])
+    for n, maker in zip(c.nodes, makers):
+        n.sh("touch enough")
+        r = maker.wait()
+        expect(not r.status, f"a region was not made: {r}")
+    here, there = ({r["name"] for r in json.loads(n.check(["dsmctl", "region", "list", "--json"]).out)}
+                   for n in (first, node))
+    expect(here == there, f"known on one node only: {sorted(here ^ there)}")
+    made = [name for name in here if name.startswith("made")]
+    expect(len(made) > 3, f"only {made} of {here} were made")
+    with actors(made[0], node) as (a,):
+        a.want(0, "write", 0, 1)
+    node.sh(f"for name in {' '.join(made)}; do dsmctl region destroy $name || exit; done")
 
 
 def unload_leaves_nothing_and_load_works_again(c):

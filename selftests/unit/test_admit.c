@@ -41,6 +41,9 @@ static void every_request_is_decided_or_applied_or_only_asks(void **state)
 		for (i = 0; i < ARRAY_SIZE(decided); i++)
 			found += decided[i] == op;
 		assert_int_equal(dsm_control_decides(op), found && op != DSM_CONTROL_REGION_GET);
+		/* What waits for a joiner must not be what the joiner does. */
+		assert_int_equal(dsm_control_about_regions(op), dsm_control_decides(op) &&
+				 op != DSM_CONTROL_JOIN_BEGIN && op != DSM_CONTROL_JOIN_END);
 		for (i = 0; i < ARRAY_SIZE(applied); i++)
 			found += applied[i] == op;
 		unit_require(found == 1, "operation %u is in %u lists", op, found);
