@@ -113,6 +113,23 @@ static u64 widen(u64 mask, u32 grain_log2)
 	return (mask & 0x0101010101010101ULL) * 0xff;
 }
 
+static __always_inline u64 changes_of(const u8 *page, const u8 *twin, u32 bytes, bool aligned,
+				      u32 grain_log2)
+{
+	u64 mask;
+
+	if (aligned && bytes == BLOCK_BYTES)
+		mask = compare_block(page, twin);
+	else
+		mask = compare_bytes(page, twin, bytes);
+	if (mask && grain_log2) {
+		mask = widen(mask, grain_log2);
+		if (bytes < BLOCK_BYTES)
+			mask &= BIT_ULL(bytes) - 1;
+	}
+	return mask;
+}
+
 static void find_changes(const u8 *page, const u8 *twin, u32 page_bytes, u32 grain_log2,
 			 struct changes *c)
 {
@@ -124,15 +141,7 @@ static void find_changes(const u8 *page, const u8 *twin, u32 page_bytes, u32 gra
 	c->runs = 0;
 	for (off = 0; off < page_bytes; off += BLOCK_BYTES) {
 		left = min(page_bytes - off, BLOCK_BYTES);
-		if (aligned && left == BLOCK_BYTES)
-			mask = compare_block(page + off, twin + off);
-		else
-			mask = compare_bytes(page + off, twin + off, left);
-		if (mask && grain_log2) {
-			mask = widen(mask, grain_log2);
-			if (left < BLOCK_BYTES)
-				mask &= BIT_ULL(left) - 1;
-		}
+		mask = changes_of(page + off, twin + off, left, aligned, grain_log2);
 		c->map[off / BLOCK_BYTES] = mask;
 		if (mask) {
 			c->bytes += hweight64(mask);
@@ -343,6 +352,15 @@ static void copy_live(u8 *to, const u8 *from, u32 bytes)
 		*to++ = READ_ONCE(*from++);
 }
 
+/* Did all of the first block change? Of a page written in places that is seldom so. */
+static bool starts_whole(const u8 *page, const u8 *twin, u32 page_bytes, u32 grain_log2)
+{
+	bool aligned = is_word_aligned(page) && is_word_aligned(twin);
+	u32 bytes = min(page_bytes, BLOCK_BYTES);
+
+	return hweight64(changes_of(page, twin, bytes, aligned, grain_log2)) == bytes;
+}
+
 /**
  * dsm_diff_take() - bring a twin up to its page, and say where they differed
  * @page:       current contents; siblings may store to it meanwhile
@@ -354,7 +372,8 @@ static void copy_live(u8 *to, const u8 *from, u32 bytes)
  *
  * Context: any; takes no lock. The caller keeps others off @twin.
  * Return: runs; 0 if equal; -E2BIG if there are more, or the page became all zero, which a record
- *         says in 16 bytes: then @twin is unchanged; -EINVAL if @page_bytes is out of range.
+ *         says in 16 bytes, or it is equal and @max is 0: then @twin is unchanged; -EINVAL if
+ *         @page_bytes is out of range.
  */
 int dsm_diff_take(const u8 *page, u8 *twin, u32 page_bytes, u32 grain_log2,
 		  struct dsm_piece *piece, u32 max)
@@ -364,6 +383,9 @@ int dsm_diff_take(const u8 *page, u8 *twin, u32 page_bytes, u32 grain_log2,
 
 	if (page_bytes > DSM_PAGE_BYTES || page_bytes % 4)
 		return -EINVAL;
+	/* The record's maker compares the whole page anyway. */
+	if (!max && !starts_whole(page, twin, page_bytes, grain_log2))
+		return -E2BIG;
 	find_changes(page, twin, page_bytes, grain_log2, &c);
 	if (!c.bytes)
 		return 0;

@@ -40,7 +40,8 @@ struct dsm_piece {
 
 /*
  * Name the changed runs and bring @twin up to the page there, each byte loaded once. -E2BIG: there
- * are more than @max, or a record says it shorter; @twin is unchanged then.
+ * are more than @max, or a record says it shorter, or @max is 0 and nothing changed; @twin is
+ * unchanged then.
  */
 int dsm_diff_take(const u8 *page, u8 *twin, u32 page_bytes, u32 grain_log2,
 		  struct dsm_piece *piece, u32 max);
