@@ -111,6 +111,11 @@ module_param_named(lock_cap, dsm_param_lock_cap, uint, 0444);
 MODULE_PARM_DESC(lock_cap,
 		 "idle tokens of other nodes' lock keys that are kept here (default: 65536)");
 
+unsigned int dsm_param_barrier_fanout = 8;
+module_param_named(barrier_fanout, dsm_param_barrier_fanout, uint, 0444);
+MODULE_PARM_DESC(barrier_fanout,
+		 "nodes that report to one node at a barrier; more make a tree (default: 8)");
+
 unsigned long dsm_param_pin_mib;
 module_param_named(pin_mib, dsm_param_pin_mib, ulong, 0644);
 MODULE_PARM_DESC(pin_mib,

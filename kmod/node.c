@@ -22,24 +22,6 @@ struct dsm_node dsm_node;
 #define STEP_GFP (GFP_KERNEL | __GFP_NOFAIL)
 
 /**
- * dsm_errtxt_set() - one line for the user
- * @err: where to, or NULL
- * @fmt: printf format
- *
- * Context: any.
- */
-void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
-{
-	va_list args;
-
-	if (!err)
-		return;
-	va_start(args, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, args);
-	va_end(args);
-}
-
-/**
  * dsm_wait_init() - prepare to wait for the engine
  * @wait: on the caller's stack
  *
@@ -563,6 +545,7 @@ void dsm_engine_start(void)
 	n->engine->lock_cap = dsm_param_lock_cap;
 	n->engine->keep_after = min(dsm_param_keep_after, 3u);
 	n->engine->keep_twins = n->twin_limit / 4;
+	n->engine->barrier_fanout = clamp(dsm_param_barrier_fanout, 1u, (u32)DSM_MAX_NODES);
 	memset(n->peers, 0, sizeof(n->peers));
 	n->joined = 0;
 	n->inviter = DSM_NO_NODE;

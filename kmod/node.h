@@ -213,6 +213,7 @@ extern unsigned int dsm_param_poll;	/* enum dsm_net_poll, read when joining */
 int dsm_param_poll_show(char *buf);
 extern unsigned int dsm_param_locks_per_user;
 extern unsigned int dsm_param_lock_cap;
+extern unsigned int dsm_param_barrier_fanout;
 extern unsigned long dsm_param_pin_mib;
 extern unsigned int dsm_param_keep_after;
 extern unsigned int dsm_param_direct_runs;

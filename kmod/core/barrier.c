@@ -91,6 +91,7 @@ struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key)
 	memset(b, 0, sizeof(*b));
 	b->key = key;
 	b->region = region;
+	b->via = DSM_NO_NODE;
 	INIT_LIST_HEAD(&b->arrivals);
 	hlist_add_head(&b->by_key, dsm_key_bucket(e->barriers, region, key));
 	dsm_barrier_idle(e, b);
@@ -117,47 +118,59 @@ static void ask(struct dsm_engine *e, struct dsm_barrier *b, u64 nodes, struct d
 	b->holders &= ~nodes;
 }
 
+/* ---- departures ---- */
+
 /*
- * One departure for all arrivals of @node in @list, as many as fit. @b: the episode is over and
- * the node may hold the next arrivals back; NULL: it may not.
+ * One departure for all arrivals of @list that are to be answered by node @hop, as many as fit.
+ * @b: the episode is over and the nodes may hold the next arrivals back; NULL: they may not.
  */
-static void depart_node(struct dsm_engine *e, struct list_head *list, u16 node, u32 region, u64 key,
+static void depart_node(struct dsm_engine *e, struct list_head *list, u16 hop, u32 region, u64 key,
 			const struct dsm_barrier *b, int status, struct dsm_actions *acts)
 {
-	struct dsm_wire_depart body = { .key = cpu_to_le64(key), .status = cpu_to_le32(-status) };
+	struct dsm_wire_depart body = {
+		.key = cpu_to_le64(key),
+		.status = cpu_to_le32(-status),
+		.about = cpu_to_le16(e->self),
+	};
 	struct dsm_request *q, *tmp;
 	struct dsm_msgbuf *m;
 	u32 head_at, count = 0;
 
-	if (b && b->holders & 1ull << node) {
+	if (b) {
 		body.episode = cpu_to_le64(b->episode);
-		body.hold = cpu_to_le32(b->last[node]);
 		body.parties = cpu_to_le32(b->last_parties);
+		body.tree = cpu_to_le64(b->tree.nodes);
+		body.fanout = cpu_to_le16(b->tree.fanout);
 	}
-	m = dsm_msg_new(e, node, DSM_CLASS_RSP, DSM_MSG_BAR_DEPART, region, 0);
+	m = dsm_msg_new(e, hop, DSM_CLASS_RSP, DSM_MSG_BAR_DEPART, region, 0);
 	head_at = m->len;
 	dsm_wire_put(m, &body, sizeof(body));
 	list_for_each_entry_safe(q, tmp, list, cont.link) {
 		struct dsm_wire_ticket ticket = {
+			.node = cpu_to_le16(q->node),
+			.up = cpu_to_le16(q->up),
 			.xid = cpu_to_le32(q->xid),
 			.count = cpu_to_le32(q->count),
 		};
 
 		/* The vector time must fit behind the tickets. */
-		if (q->node != node || dsm_wire_room(m) < DSM_MAX_NODES * 8 + 64)
+		if (q->via != hop || dsm_wire_room(m) < DSM_MAX_NODES * 8 + 64)
 			continue;
+		if (b && b->holders & 1ull << q->node)
+			ticket.hold = cpu_to_le32(b->last[q->node]);
 		dsm_wire_put(m, &ticket, sizeof(ticket));
 		count++;
 		list_del(&q->cont.link);
 		dsm_served_free(e, q);
 	}
 	((struct dsm_wire_depart *)(m->data + head_at))->count = cpu_to_le32(count);
-	dsm_know_put(e, m, node);
+	dsm_know_put(e, m, hop);
 	dsm_act_send(acts, m);
 }
 
 /*
- * Local ones are woken; of each other node one message's worth goes now, a rest in later steps.
+ * Local ones are woken, the others are answered by the node @via: of each one message's worth goes
+ * now, a rest in later steps.
  * Returns the nodes that are sent one.
  */
 static u64 depart_list(struct dsm_engine *e, struct list_head *list, u32 region, u64 key,
@@ -170,22 +183,44 @@ static u64 depart_list(struct dsm_engine *e, struct list_head *list, u32 region,
 		if (q->node != e->self)
 			continue;
 		list_del(&q->cont.link);
-		dsm_barrier_wake(e, e->self, q->xid, q->count, status, true, acts);
+		dsm_barrier_wake(e, e->self, q->xid, q->count, status, DSM_NO_NODE, acts);
 		dsm_served_free(e, q);
 	}
 	while (!list_empty(list)) {
+		u16 hop;
+
 		q = list_first_entry(list, struct dsm_request, cont.link);
-		if (told & 1ull << q->node || !dsm_engine_alive(e, q->node)) {
+		hop = q->via;
+		if (told & 1ull << hop || !dsm_engine_alive(e, hop)) {
 			list_del(&q->cont.link);
 			q->type = DSM_MSG_BAR_DEPART;
 			q->value = -status;
+			q->via = q->node;
 			dsm_ready(e, acts, &q->cont, DSM_CONT_REQUEST);
 			continue;
 		}
-		told |= 1ull << q->node;
-		depart_node(e, list, q->node, region, key, b, status, acts);
+		told |= 1ull << hop;
+		depart_node(e, list, hop, region, key, b, status, acts);
 	}
 	return told;
+}
+
+/* May the next reports go through other nodes? The parties came twice, each node's in one report. */
+static bool is_stable(const struct dsm_barrier *b, const struct list_head *list, u16 self)
+{
+	const struct dsm_request *q;
+	u64 once = 0;
+
+	if (b->members != b->last_members || b->parties != b->last_parties)
+		return false;
+	list_for_each_entry(q, list, cont.link) {
+		if (q->node == self)
+			continue;
+		if (once & 1ull << q->node)
+			return false;
+		once |= 1ull << q->node;
+	}
+	return true;
 }
 
 /* Those present go; the episode is over when all have come, or nobody can come any more. */
@@ -194,6 +229,7 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 	bool over = b->seen == b->parties;
 	u64 remote = b->members & ~(1ull << e->self), told;
 	int status = b->status;
+	struct dsm_request *q;
 	struct list_head list;
 	u16 node;
 
@@ -201,10 +237,14 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 	list_splice_tail_init(&b->arrivals, &list);
 	if (!status)
 		ask(e, b, b->holders & ~remote, acts);	/* this time they took no part */
+	b->tree = (struct dsm_tree){};
+	if (!status && hweight64(remote) > e->barrier_fanout && is_stable(b, &list, e->self))
+		b->tree = (struct dsm_tree){ .nodes = remote, .fanout = e->barrier_fanout };
 	if (over) {
 		b->last_members = b->members;
 		b->last_parties = b->parties;
 		b->status = 0;
+		b->strays = false;
 		b->members = 0;
 		memcpy(b->last, b->count, sizeof(b->last));
 		memset(b->count, 0, sizeof(b->count));
@@ -215,7 +255,13 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 		for (node = 0; node < e->n_nodes; node++)
 			if (remote & 1ull << node && b->last[node] <= DSM_BARRIER_HOLD_MAX)
 				b->holders |= 1ull << node;
+		if (b->holders != remote)
+			b->tree = (struct dsm_tree){};	/* not all would wait for those below */
 	}
+	/* Back on the way that they came; a failure goes straight to each. */
+	list_for_each_entry(q, &list, cont.link)
+		if (status)
+			q->via = q->node;
 	told = depart_list(e, &list, b->region, b->key, status ? NULL : b, status, acts);
 	/* A departure without "hold" says as much as a question. */
 	if (status) {
@@ -231,9 +277,32 @@ static void refuse(struct dsm_engine *e, struct dsm_request *q, int status,
 {
 	struct list_head one;
 
+	q->via = q->node;
 	INIT_LIST_HEAD(&one);
 	list_add_tail(&q->cont.link, &one);
 	depart_list(e, &one, q->region, q->key, NULL, status, acts);
+}
+
+/* A departure that did not fit into its message, and all the others like it. */
+static void depart_rest(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
+{
+	struct dsm_request *other;
+	struct dsm_cont *c, *tmp;
+	struct list_head list;
+
+	INIT_LIST_HEAD(&list);
+	list_add_tail(&q->cont.link, &list);
+	list_for_each_entry_safe(c, tmp, &e->ready, link) {
+		if (c->kind != DSM_CONT_REQUEST)
+			continue;
+		other = container_of(c, struct dsm_request, cont);
+		if (other->type != q->type || other->node != q->node || other->value != q->value ||
+		    other->key != q->key || other->region != q->region)
+			continue;
+		list_del(&c->link);
+		list_add_tail(&c->link, &list);
+	}
+	depart_list(e, &list, q->region, q->key, NULL, -(int)q->value, acts);
 }
 
 /* Arrivals of one report that are too many for this episode: they belong to the next. */
@@ -262,14 +331,31 @@ static void begin(struct dsm_engine *e, struct dsm_barrier *b, u32 parties)
 		b->holders = e->barriers_dropped & s->users & ~(1ull << e->self);
 }
 
+/* Reported where it was told to, and after it knew how the last episode ended? */
+static bool is_usual(const struct dsm_engine *e, const struct dsm_barrier *b,
+		     const struct dsm_request *q)
+{
+	return q->up == dsm_tree_parent(&b->tree, q->node, e->self) && q->episode == b->episode;
+}
+
+/*
+ * Passed on, but not by the tree of this episode: @q's threads end if a node is lost by which they
+ * reported, and which nodes these are is not known here.
+ */
+static bool is_stray(const struct dsm_engine *e, const struct dsm_barrier *b,
+		     const struct dsm_request *q)
+{
+	return q->via != q->node && !is_usual(e, b, q);
+}
+
 /* Has @node reported something that leaves room for doubt whether others hold arrivals back? */
-static bool differs(const struct dsm_engine *e, const struct dsm_barrier *b, u16 node, u64 episode)
+static bool differs(const struct dsm_engine *e, const struct dsm_barrier *b, u16 node, bool usual)
 {
 	if (b->parties != b->last_parties)
 		return true;
 	if (node == e->self)
 		return b->count[node] > b->last[node];
-	return b->count[node] != b->last[node] || episode != b->episode;
+	return b->count[node] != b->last[node] || !usual;
 }
 
 /**
@@ -283,19 +369,34 @@ static bool differs(const struct dsm_engine *e, const struct dsm_barrier *b, u16
 void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
 {
 	struct dsm_barrier *b;
-	u64 episode;
-	u16 node;
+	struct dsm_space *s = dsm_space_find(e, q->region);
+	u16 root = s ? dsm_manager(s, DSM_MSG_BAR_ARRIVE, q->key) : e->self;
+	u16 node = q->node;
+	bool stray, usual;
+	u64 needed;
 
 	if (q->type == DSM_MSG_BAR_DEPART) {
 		if (dsm_engine_alive(e, q->node))
-			refuse(e, q, -(int)q->value, acts);
+			depart_rest(e, q, acts);
 		else
 			dsm_served_free(e, q);
+		return;
+	}
+	if (root != e->self) {
+		dsm_barrier_relay(e, q, root, acts);
 		return;
 	}
 	b = dsm_barrier_get(e, q->region, q->key);
 	if (!b->seen && b->last_parties == q->value && b->last_members & ~e->alive) {
 		refuse(e, q, -EHOSTDOWN, acts);	/* a party of last time will never come */
+		return;
+	}
+	stray = is_stray(e, b, q);
+	/* Of two nodes one knows of a loss and the other will. */
+	needed = b->strays ? ~0ull : b->members | b->last_members;
+	if ((q->told & e->alive & needed) ||
+	    (stray && dsm_space_lost(e, q->region) & ~q->told)) {
+		refuse(e, q, -EHOSTDOWN, acts);
 		return;
 	}
 	if (b->seen && b->parties != q->value) {
@@ -311,76 +412,55 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		begin(e, b, q->value);
 	if (q->count > b->parties - b->seen)
 		split(e, q, b->parties - b->seen, acts);
-	node = q->node;
-	episode = q->episode;
 	b->seen += q->count;
 	b->members |= 1ull << node;
 	b->count[node] = min_t(u32, b->count[node] + q->count, U16_MAX);
-	if (q->gone || !dsm_engine_alive(e, node))	/* gone before its arrival was counted */
+	/* Gone before its arrival was counted, or who passed it on, before all that it knew was told. */
+	if (q->gone || !dsm_engine_alive(e, node) || !dsm_engine_alive(e, q->via))
 		b->status = q->gone ? -EOWNERDEAD : -EHOSTDOWN;
 	q->count -= q->gone;
 	q->gone = 0;
+	b->strays |= stray;
+	usual = is_usual(e, b, q);
+	if (!usual)
+		q->via = node;
 	if (!q->count || !dsm_engine_alive(e, node))
 		dsm_served_free(e, q);
 	else
 		list_add_tail(&q->cont.link, &b->arrivals);
 	if (b->status || b->seen == b->parties)
 		end_episode(e, b, acts);
-	else if (b->holders && differs(e, b, node, episode))
+	else if (b->holders && differs(e, b, node, usual))
 		ask(e, b, b->holders, acts);
 }
 
 /**
- * dsm_barrier_accept() - count a report, now or when all that its node knew is known here
- * @e:        engine; we manage the key
- * @body:     report
- * @region:   region id
- * @node:     who reports
- * @xid:      ticket
+ * dsm_barrier_accept() - a ticket came: serve it, now or when all that its sender knew is known
+ * @e:        engine
+ * @init:     ticket; @init->via sent it
  * @complete: all is known
+ * @alone:    no other ticket in this step; several are served in steps of their own
  * @acts:     actions
  *
  * Context: engine lock held.
  */
-void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32 region,
-			u16 node, u32 xid, bool complete, struct dsm_actions *acts)
+void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_request *init, bool complete,
+			bool alone, struct dsm_actions *acts)
 {
-	struct dsm_request *q = dsm_served_new(e, &(struct dsm_request){
-		.type = DSM_MSG_BAR_ARRIVE,
-		.node = node,
-		.region = region,
-		.xid = xid,
-		.value = le32_to_cpu(body->parties),
-		.key = le64_to_cpu(body->key),
-		.told = le64_to_cpu(body->told),
-		.count = le32_to_cpu(body->count),
-		.episode = le64_to_cpu(body->episode),
-	});
+	struct dsm_request *q = dsm_served_new(e, init);
 
-	if (dsm_served_too_many(e, q))
-		refuse(e, q, -EDQUOT, acts);
-	else if (complete)
-		dsm_barrier_serve(e, q, acts);
-	else
-		dsm_pull(e, node, &q->cont, DSM_CONT_REQUEST, acts);
-}
-
-static bool mark_gone(struct list_head *conts, u16 node, u32 xid)
-{
-	struct dsm_request *q;
-	struct dsm_cont *c;
-
-	list_for_each_entry(c, conts, link) {
-		if (c->kind != DSM_CONT_REQUEST)
-			continue;
-		q = container_of(c, struct dsm_request, cont);
-		if (q->type == DSM_MSG_BAR_ARRIVE && q->node == node && q->xid == xid &&
-		    q->gone < q->count) {
-			q->gone++;
-			return true;
-		}
+	if (dsm_served_too_many(e, q)) {
+		q->type = DSM_MSG_BAR_DEPART;
+		q->value = EDQUOT;
+		q->via = q->node;
+		complete = true;
 	}
-	return false;
+	if (complete && alone)
+		dsm_barrier_serve(e, q, acts);
+	else if (complete)
+		dsm_ready(e, acts, &q->cont, DSM_CONT_REQUEST);
+	else
+		dsm_pull(e, q->via, &q->cont, DSM_CONT_REQUEST, acts);
 }
 
 /**
@@ -413,10 +493,24 @@ void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16
 			return;
 		}
 	}
-	/* Its knowledge is still being pulled, or has just come: it will be counted as gone. */
-	if (!mark_gone(&e->pull[node].now, node, xid) &&
-	    !mark_gone(&e->pull[node].then, node, xid))
-		mark_gone(&e->ready, node, xid);
+	dsm_barrier_mark_gone(e, node, xid);
+}
+
+static bool are_sound(const struct dsm_engine *e, const struct dsm_wire_arrive *body,
+		      struct dsm_reader tickets)
+{
+	struct dsm_wire_ticket ticket;
+	u32 i;
+
+	if (le32_to_cpu(body->count) > e->n_nodes)
+		return false;
+	for (i = 0; i < le32_to_cpu(body->count); i++) {
+		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
+		if (le16_to_cpu(ticket.node) == e->self || !ticket.count ||
+		    le32_to_cpu(ticket.count) > le32_to_cpu(body->parties))
+			return false;
+	}
+	return true;
 }
 
 /**
@@ -434,24 +528,50 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 			   struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
-	u32 xid = le32_to_cpu(hdr->xid);
+	struct dsm_wire_ticket ticket;
 	struct dsm_wire_arrive body;
+	struct dsm_reader tickets;
 	int complete;
+	u16 root;
+	u32 i;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (!s || !s->n_members ||
-	    dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key)) != e->self)
+	if (!s || !s->n_members)
 		return -EPROTO;
+	root = dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key));
+	tickets = *r;
+	dsm_reader_skip(r, le32_to_cpu(body.count) * sizeof(ticket));
 	if (hdr->type == DSM_MSG_BAR_ABORT) {
-		dsm_barrier_abort_at_manager(e, s->id, le64_to_cpu(body.key), from, xid, acts);
+		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
+		if (root != e->self)
+			dsm_barrier_relay_abort(e, s->id, root, &body, &ticket, acts);
+		else
+			dsm_barrier_abort_at_manager(e, s->id, le64_to_cpu(body.key),
+						     le16_to_cpu(ticket.node),
+						     le32_to_cpu(ticket.xid), acts);
 		return 0;
 	}
-	if (!body.count || le32_to_cpu(body.count) > le32_to_cpu(body.parties))
+	if (!are_sound(e, &body, tickets))
 		return -EPROTO;
 	complete = dsm_know_take(e, from, from, hdr->flags, r);
 	if (complete < 0)
 		return -EPROTO;
-	dsm_barrier_accept(e, &body, s->id, from, xid, complete, acts);
+	for (i = 0; i < le32_to_cpu(body.count); i++) {
+		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
+		dsm_barrier_accept(e, &(struct dsm_request){
+			.type = DSM_MSG_BAR_ARRIVE,
+			.node = le16_to_cpu(ticket.node),
+			.up = le16_to_cpu(ticket.up),
+			.via = from,
+			.region = s->id,
+			.xid = le32_to_cpu(ticket.xid),
+			.value = le32_to_cpu(body.parties),
+			.key = le64_to_cpu(body.key),
+			.told = le64_to_cpu(body.told),
+			.count = le32_to_cpu(ticket.count),
+			.episode = le64_to_cpu(body.episode),
+		}, complete, le32_to_cpu(body.count) == 1, acts);
+	}
 	return 0;
 }
 
@@ -474,7 +594,7 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 	struct dsm_space *s = dsm_space_find(e, b->region);
 	u64 bit = 1ull << node;
 	struct dsm_request *q, *tmp;
-	bool untold = b->status, guess;
+	bool untold = b->status, guess, may;
 	u16 root = s ? dsm_manager(s, DSM_MSG_BAR_ARRIVE, b->key) : e->self;
 
 	if (root != e->self) {
@@ -496,10 +616,11 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 			untold = true;
 		}
 	}
+	may = untold && dsm_space_lost(e, b->region) & bit;
 	guess = !(b->members & bit) && b->last_parties != b->parties;
-	if (guess && !(untold && dsm_space_lost(e, b->region) & bit))
+	if (guess && !may)
 		return;
-	if (!guess && !((b->members | b->last_members) & bit))
+	if (!guess && !((b->members | b->last_members) & bit) && !(b->strays && may))
 		return;
 	b->status = -EHOSTDOWN;
 	b->seen = b->parties;	/* the rest of it is refused at the door, see dsm_barrier_serve() */

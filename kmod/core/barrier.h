@@ -6,18 +6,22 @@
  *
  * Two units: barrier.c is the manager, barrier_node.c the nodes whose threads come. A node
  * that departed with n threads holds the next arrivals back and reports n of them at once,
- * until the manager, or anything unusual, asks it to report one by one.
+ * until the manager, or anything unusual, asks it to report one by one. Once the parties have been
+ * the same twice, and the nodes are more than the fan-out, reports and departures go
+ * through other nodes on the way: a tree.
  */
 #ifndef DSM_CORE_BARRIER_H
 #define DSM_CORE_BARRIER_H
 
 #include "engine.h"
+#include "tree.h"
 
 /**
  * struct dsm_barrier - one key, at its manager or at a node whose threads come
  * @by_key:       in the key table
- * @idle:         in the list of idle barriers while @seen is 0, oldest first
- * @arrivals:     struct dsm_request: arrived, not departed; manager
+ * @idle:         in the list of idle barriers while nobody is inside, oldest first; else empty
+ * @arrivals:     struct dsm_request: manager: arrived, not departed; elsewhere: reports of
+ *                others, to be passed on
  * @key:          as the callers gave it; fixed
  * @region:       region id; fixed
  * @parties:      callers that the episode under way waits for; elsewhere: of the last one
@@ -30,12 +34,17 @@
  * @episode:      number of the episode under way or to come, rising with each of all keys;
  *                elsewhere: the one for which @quota holds
  * @holders:      nodes that may hold arrivals back; manager
+ * @strays:       a report of this episode came by nodes that we do not know; manager
  * @count:        by node: arrivals of this episode; manager
  * @last:         by node: arrivals of the last one, as told to the holders; manager
  * @asked:        highest episode in which we were asked to report at once; not manager
  * @quota:        arrivals to hold until there are so many; 0 = report each; not manager
  * @ticket:       request id that those held share; not manager
  * @told:         lost nodes that all callers held were told of; not manager
+ * @via:          where the last report went, if not to the manager, or DSM_NO_NODE; not manager
+ * @below:        length that @arrivals must have before all are here; not manager
+ * @n_below:      its length; not manager
+ * @tree:         by which the holders report; elsewhere: of the last departure
  *
  * Guarded by the engine lock.
  */
@@ -55,8 +64,13 @@ struct dsm_barrier {
 	u32 ticket;
 	u64 episode;
 	u64 holders;
+	bool strays;
 	u64 asked;
 	u64 told;
+	u16 via;
+	u16 below;
+	u16 n_below;
+	struct dsm_tree tree;
 	u16 count[DSM_MAX_NODES];
 	u16 last[DSM_MAX_NODES];
 };
@@ -89,17 +103,23 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 /* ---- between the two units ---- */
 struct dsm_barrier *dsm_barrier_find(struct dsm_engine *e, u32 region, u64 key);
 struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key);
-/* @seen becomes other than 0, or 0 again. */
+/* Somebody is inside, or nobody any more (@b may be gone afterwards). */
 void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b);
 void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b);
-/* The manager's own threads. */
-void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_wire_arrive *body, u32 region,
-			u16 node, u32 xid, bool complete, struct dsm_actions *acts);
+void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_request *init, bool complete,
+			bool alone, struct dsm_actions *acts);
 void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
 				  struct dsm_actions *acts);
-/* Wake up to @count threads that share ticket @xid. */
-void dsm_barrier_wake(struct dsm_engine *e, u16 root, u32 xid, u32 count, int status,
-		      bool complete, struct dsm_actions *acts);
+/* Wake up to @count threads of ticket @xid, as @from says; first pull from @about, or DSM_NO_NODE. */
+void dsm_barrier_wake(struct dsm_engine *e, u16 from, u32 xid, u32 count, int status, u16 about,
+		      struct dsm_actions *acts);
+bool dsm_barrier_mark_gone(struct dsm_engine *e, u16 node, u32 xid);
+/* At a node that is not the manager. */
+void dsm_barrier_relay(struct dsm_engine *e, struct dsm_request *q, u16 root,
+		       struct dsm_actions *acts);
+void dsm_barrier_relay_abort(struct dsm_engine *e, u32 region, u16 root,
+			     const struct dsm_wire_arrive *body,
+			     const struct dsm_wire_ticket *ticket, struct dsm_actions *acts);
 void dsm_barrier_node_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node, u16 root,
 				struct dsm_actions *acts);
 

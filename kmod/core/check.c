@@ -109,17 +109,48 @@ static bool check_lock(struct dsm_reader *r, u8 type)
 	return !r->bad && !body.reserved && (!know || dsm_know_check(r)) && dsm_reader_done(r);
 }
 
+static bool check_tickets(struct dsm_reader *r, u32 count)
+{
+	struct dsm_wire_ticket ticket;
+
+	if (count > DSM_MSG_BYTES / sizeof(ticket))
+		return false;
+	while (count--) {
+		dsm_reader_take(r, &ticket, sizeof(ticket));
+		if (r->bad || le16_to_cpu(ticket.node) >= DSM_MAX_NODES ||
+		    le16_to_cpu(ticket.up) >= DSM_MAX_NODES)
+			return false;
+	}
+	return true;
+}
+
+static bool check_arrive(struct dsm_reader *r, u8 type)
+{
+	struct dsm_wire_arrive body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	if (r->bad || !check_tickets(r, le32_to_cpu(body.count)))
+		return false;
+	switch (type) {
+	case DSM_MSG_BAR_ARRIVE:
+		return body.count && le32_to_cpu(body.count) <= DSM_MAX_NODES && body.parties &&
+		       dsm_know_check(r) && dsm_reader_done(r);
+	case DSM_MSG_BAR_ABORT:
+		return le32_to_cpu(body.count) == 1 && !body.parties && !body.told &&
+		       dsm_reader_done(r);
+	default:
+		return !body.count && !body.parties && !body.told && dsm_reader_done(r);
+	}
+}
+
 static bool check_depart(struct dsm_reader *r)
 {
 	struct dsm_wire_depart body;
-	u32 count;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	count = le32_to_cpu(body.count);
-	if (r->bad || count > DSM_MSG_BYTES / sizeof(struct dsm_wire_ticket))
-		return false;
-	dsm_reader_skip(r, count * sizeof(struct dsm_wire_ticket));
-	return dsm_know_check(r) && dsm_reader_done(r);
+	return !r->bad && le16_to_cpu(body.about) < DSM_MAX_NODES && !body.fanout == !body.tree &&
+	       check_tickets(r, le32_to_cpu(body.count)) && dsm_know_check(r) &&
+	       dsm_reader_done(r);
 }
 
 static bool check_flag(struct dsm_reader *r)
@@ -147,7 +178,6 @@ static bool check_rlock(struct dsm_reader *r, u8 type)
 static bool check_body(struct dsm_reader *r, u8 type)
 {
 	struct dsm_wire_rsync_key key;
-	struct dsm_wire_arrive arrive;
 
 	switch (type) {
 	case DSM_MSG_PAGE:
@@ -170,12 +200,9 @@ static bool check_body(struct dsm_reader *r, u8 type)
 	case DSM_MSG_LOCK_STATE:
 		return check_lock(r, type);
 	case DSM_MSG_BAR_ARRIVE:
-		dsm_reader_take(r, &arrive, sizeof(arrive));
-		return dsm_know_check(r) && dsm_reader_done(r);
 	case DSM_MSG_BAR_ABORT:
 	case DSM_MSG_BAR_ASK:
-		dsm_reader_take(r, &arrive, sizeof(arrive));
-		return !arrive.parties && !arrive.count && !arrive.told && dsm_reader_done(r);
+		return check_arrive(r, type);
 	case DSM_MSG_BAR_DEPART:
 		return check_depart(r);
 	case DSM_MSG_FLAG_OP:

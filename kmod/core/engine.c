@@ -48,6 +48,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	e->log_cap = LOG_CAP;
 	e->lock_cap = LOCK_CAP;
 	e->request_cap = DSM_REQUESTS_PER_NODE;
+	e->barrier_fanout = DSM_MAX_NODES;
 	e->locks = tables;
 	e->barriers = tables + DSM_KEY_BUCKETS;
 	e->flags = tables + 2 * DSM_KEY_BUCKETS;
@@ -288,104 +289,6 @@ void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *
 }
 
 /**
- * dsm_waiter_init() - prepare a waiter
- * @w: waiter
- *
- * Context: any.
- */
-void dsm_waiter_init(struct dsm_waiter *w)
-{
-	memset(w, 0, sizeof(*w));
-	INIT_LIST_HEAD(&w->cont.link);
-	INIT_LIST_HEAD(&w->link);
-	INIT_HLIST_NODE(&w->by_xid);
-	w->peer = DSM_NO_NODE;
-}
-
-/**
- * dsm_request_bucket() - hash chain of a request id
- * @e:   engine
- * @xid: any number
- *
- * Context: engine lock held.
- * Return: head of the chain of struct dsm_waiter; other ids may be in it.
- */
-struct hlist_head *dsm_request_bucket(struct dsm_engine *e, u32 xid)
-{
-	return &e->requests[xid % ARRAY_SIZE(e->requests)];
-}
-
-/**
- * dsm_request_add() - give a waiter a request id
- * @e:    engine
- * @w:    waiter
- * @peer: node that will answer
- *
- * Context: engine lock held.
- */
-void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer)
-{
-	if (!++e->next_xid)
-		++e->next_xid;
-	dsm_request_share(e, w, peer, e->next_xid);
-}
-
-/**
- * dsm_request_share() - give a waiter the request id that others have
- * @e:    engine
- * @w:    waiter
- * @peer: node that will answer
- * @xid:  id, of a waiter that still waits
- *
- * Context: engine lock held.
- */
-void dsm_request_share(struct dsm_engine *e, struct dsm_waiter *w, u16 peer, u32 xid)
-{
-	w->xid = xid;
-	w->peer = peer;
-	hlist_add_head(&w->by_xid, dsm_request_bucket(e, w->xid));
-}
-
-/**
- * dsm_request_find() - waiter of a request id
- * @e:   engine
- * @xid: any number
- *
- * Context: engine lock held.
- * Return: waiter or NULL: given up or never sent.
- */
-struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid)
-{
-	struct dsm_waiter *w;
-
-	hlist_for_each_entry(w, dsm_request_bucket(e, xid), by_xid)
-		if (w->xid == xid)
-			return w;
-	return NULL;
-}
-
-/**
- * dsm_waiter_cancel() - a thread gives up
- * @e: engine
- * @w: its waiter
- *
- * Context: engine lock held.
- * Return: true: forgotten; false: its wake is on the way and must be waited for.
- */
-bool dsm_waiter_cancel(struct dsm_engine *e, struct dsm_waiter *w)
-{
-	(void)e;
-	if (w->done)
-		return false;
-	if (w->xid)
-		hlist_del_init(&w->by_xid);
-	w->xid = 0;
-	list_del_init(&w->link);
-	list_del_init(&w->cont.link);
-	return true;
-}
-
-/**
  * dsm_manager() - node that manages a key
  * @s:    region, its members fixed
  * @kind: a message type of the kind of object: locks, barriers and flags are separate spaces
@@ -564,18 +467,11 @@ void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts)
  */
 void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
 {
-	struct dsm_waiter *w;
-	struct hlist_node *tmp;
-	u32 i;
-
 	e->alive &= ~(1ull << node);
 	e->mail_key[node] = (struct dsm_key){};
 	dsm_know_peer_lost(e, node, acts);
 	dsm_pipe_peer_lost(e, node, acts);
-	for (i = 0; i < ARRAY_SIZE(e->requests); i++)
-		hlist_for_each_entry_safe(w, tmp, &e->requests[i], by_xid)
-			if (w->peer == node && list_empty(&w->cont.link))
-				dsm_act_wake(e, acts, w, -EHOSTDOWN);
+	dsm_request_peer_lost(e, node, acts);
 }
 
 static u32 freed_keys(const struct dsm_engine *e)

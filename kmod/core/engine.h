@@ -17,6 +17,7 @@
 
 #include "wire.h"
 #include "policy.h"
+#include "waiter.h"
 
 struct dsm_engine;
 struct dsm_page;
@@ -237,59 +238,6 @@ struct dsm_interval {
 	struct dsm_notice notice[DSM_NOTICES_PER_RECORD];
 };
 
-/* What to do once knowledge is complete (a pull ended) or a release is done. */
-enum dsm_cont_kind {
-	DSM_CONT_WAITER,	/* wake a thread */
-	DSM_CONT_GRANTED,	/* a token arrived: struct dsm_lock */
-	DSM_CONT_RELEASED,	/* REL done, hand the token on: struct dsm_lock */
-	DSM_CONT_RETURNED,	/* REL done, token goes home: struct dsm_lock */
-	DSM_CONT_REQUEST,	/* serve a remote request: struct dsm_request */
-	DSM_CONT_RLOCK_LEARNED,	/* a lock and what came with it are here: struct dsm_rlock */
-	DSM_CONT_RLOCK_RELEASED,	/* REL done, let the lock go: struct dsm_rlock */
-};
-
-struct dsm_cont {
-	struct list_head link;
-	u8 kind;
-};
-
-/* One process through one open file, and its thread. */
-struct dsm_lock_owner {
-	u64 file;
-	s32 tgid;
-	s32 tid;
-};
-
-/**
- * struct dsm_waiter - a thread that waits for the engine; lives on its stack
- * @cont:   queued while knowledge is pulled
- * @link:   in a lock's queue, the list of release waiters or acquire waiters
- * @by_xid: in the table of requests under way
- * @wake:   link of the wake list in the actions
- * @xid:    request id; 0 = not in the table
- * @peer:   node whose answer is awaited, or DSM_NO_NODE
- * @target: release number awaited
- * @status: result, valid once woken
- * @try_only: for locks: do not queue
- * @done:   set when it is put on the wake list; from then on the engine has forgotten it
- * @owner:  who takes the lock
- * @told:   for flag waits and barriers: bitmap of lost nodes that the caller was told of before
- */
-struct dsm_waiter {
-	struct dsm_cont cont;
-	struct list_head link;
-	struct hlist_node by_xid;
-	struct dsm_waiter *wake;
-	u32 xid;
-	u16 peer;
-	u64 target;
-	int status;
-	bool try_only;
-	bool done;
-	struct dsm_lock_owner owner;
-	u64 told;
-};
-
 /**
  * struct dsm_request - a request that waits: fetch, barrier arrival, flag wait, lock, sc page
  * @cont:   in the list of what it waits for; queued while knowledge is pulled
@@ -301,6 +249,8 @@ struct dsm_waiter {
  * @value:  page index or parties; a positive errno once a flag wait or arrival has failed
  * @key:    key of a lock, barrier or flag; fetches: address of the sink
  * @told:   lost nodes that the caller was told of before: see struct dsm_waiter
+ * @up:     barriers: where @node sent its report: the manager, or a node that passed it on
+ * @via:    barriers: who sent it to us
  * @count:  barriers: threads that arrived; fetches: registration of the sink
  * @gone:   barriers: how many of them have ended since
  * @episode: barriers: the one that the sender believes in
@@ -315,6 +265,8 @@ struct dsm_request {
 	u32 value;
 	u64 key;
 	u64 told;
+	u16 up;
+	u16 via;
 	u32 count;
 	u32 gone;
 	u64 episode;
@@ -527,6 +479,8 @@ struct dsm_core_stats {
  * @idle_barriers: struct dsm_barrier without an episode, oldest first
  * @n_idle_barriers: length of @idle_barriers
  * @barrier_episodes: number of the episode begun last, of all keys managed here
+ * @barrier_fanout: nodes that report directly to a barrier's manager, or to another node that
+ *               passes reports on; set by the shell
  * @barriers_dropped: nodes that may hold arrivals of a key that was forgotten here
  * @flags:       hash of struct dsm_flag, DSM_KEY_BUCKETS heads
  * @sc_recalls:  struct dsm_request: pages of consistency=sc that are to be given up
@@ -605,6 +559,7 @@ struct dsm_engine {
 	u32 n_idle_barriers;
 	u64 barrier_episodes;
 	u64 barriers_dropped;
+	u32 barrier_fanout;
 	struct hlist_head *flags;
 
 	struct list_head sc_recalls;
@@ -674,11 +629,6 @@ void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m);
 void dsm_act_xfer(struct dsm_actions *acts, struct dsm_xfer *x);
 void dsm_act_wake(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_waiter *w, int status);
 void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *c, u8 kind);
-void dsm_waiter_init(struct dsm_waiter *w);
-void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer);
-void dsm_request_share(struct dsm_engine *e, struct dsm_waiter *w, u16 peer, u32 xid);
-struct hlist_head *dsm_request_bucket(struct dsm_engine *e, u32 xid);
-struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid);
 /* Requests for flags and barriers, counted by node. */
 struct dsm_request *dsm_served_new(struct dsm_engine *e, const struct dsm_request *init);
 void dsm_served_free(struct dsm_engine *e, struct dsm_request *q);
@@ -690,8 +640,5 @@ static inline u32 dsm_hash_key(u32 region, u64 key)
 {
 	return hash_64(key * 0x9e3779b97f4a7c15ull + region, 32);
 }
-
-/* A thread gives up (signal, timeout): true if it was still waiting and is now forgotten. */
-bool dsm_waiter_cancel(struct dsm_engine *e, struct dsm_waiter *w);
 
 #endif

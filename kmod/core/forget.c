@@ -77,7 +77,7 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
 		hlist_for_each_entry_safe(b, tmp, &e->barriers[i], by_key) {
 			if (region && b->region != region)
 				continue;
-			if (!b->seen) {
+			if (!list_empty(&b->idle)) {
 				list_del(&b->idle);
 				e->n_idle_barriers--;
 			}

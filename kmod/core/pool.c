@@ -24,6 +24,8 @@ u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind)
 
 	if (kind == DSM_POOL_MSG)
 		want = DSM_STEP_MSGS + e->n_nodes;
+	else if (kind == DSM_POOL_REQUEST)
+		want = DSM_STEP_OTHERS + e->n_nodes;	/* a report passed on for all */
 	else if (kind == DSM_POOL_INTERVAL)
 		want = DSM_STEP_INTERVALS;
 	else if (kind == DSM_POOL_XFER)

@@ -326,33 +326,40 @@ struct dsm_wire_rsync_key {
 static_assert(sizeof(struct dsm_wire_rsync_key) == 16);
 
 /*
- * BAR_ARRIVE: xid is the ticket of all @count threads, knowledge follows. BAR_ABORT: one thread of
- * that ticket; only key. BAR_ASK: only key and episode. BAR_DEPART: tickets, then knowledge.
+ * BAR_ARRIVE: tickets, then knowledge. BAR_ABORT: one ticket, of which one thread is gone; only
+ * key and count. BAR_ASK: only key and episode.
  */
 struct dsm_wire_arrive {
 	__le64 key;
 	__le32 parties;
-	__le32 count;			/* threads */
+	__le32 count;			/* tickets that follow */
 	__le64 told;			/* bitmap: lost nodes that the caller has been told of */
 	__le64 episode;			/* of the last departure; 0: none */
 };
 static_assert(sizeof(struct dsm_wire_arrive) == 32);
 
+/* BAR_DEPART: tickets of the receiver and of those whose reports it passed on, knowledge of @about. */
 struct dsm_wire_depart {
 	__le64 key;
 	__le32 status;			/* 0 or positive errno */
 	__le32 count;			/* tickets that follow */
 	__le64 episode;			/* that begins now; 0: arrivals may not be held back */
-	__le32 hold;			/* until there are so many */
 	__le32 parties;			/* of the episode that ends */
+	__le16 about;
+	__le16 fanout;
+	__le64 tree;			/* bitmap: by which nodes to report next; see tree.h */
 };
-static_assert(sizeof(struct dsm_wire_depart) == 32);
+static_assert(sizeof(struct dsm_wire_depart) == 40);
 
+/* Threads of one node. */
 struct dsm_wire_ticket {
+	__le16 node;
+	__le16 up;			/* where that node sent its report */
 	__le32 xid;
-	__le32 count;			/* threads of this ticket that go */
+	__le32 count;			/* threads that arrive or go */
+	__le32 hold;			/* DEPART: hold arrivals until there are so many; 0: report each */
 };
-static_assert(sizeof(struct dsm_wire_ticket) == 8);
+static_assert(sizeof(struct dsm_wire_ticket) == 16);
 
 enum dsm_flag_op { DSM_FLAG_SET, DSM_FLAG_WAIT, DSM_FLAG_CLEAR, DSM_FLAG_CANCEL, DSM_FLAG_TEST };
 

@@ -33,6 +33,24 @@ enum row_flags {
 };
 
 /**
+ * dsm_errtxt_set() - one line for the user
+ * @err: where to, or NULL
+ * @fmt: printf format
+ *
+ * Context: any.
+ */
+void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!err)
+		return;
+	va_start(args, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	va_end(args);
+}
+
+/**
  * struct ioctl_row - what is known of one ioctl
  * @run:        handler; 0 or a negative errno
  * @cmd:        number, without meaning in its size bits

@@ -102,6 +102,15 @@ static int access_many(const char *what, uint64_t offset, uint64_t count, uint64
 	return 0;
 }
 
+static int many_barriers(uint64_t key, unsigned int parties, uint64_t count)
+{
+	int ret = 0;
+
+	while (count-- && !ret)
+		ret = dsm_barrier(d, key, parties);
+	return ret;
+}
+
 static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t e, uint64_t *value)
 {
 	struct timespec until;
@@ -120,6 +129,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return dsm_lock_consistent(d, a);
 	if (!strcmp(what, "barrier"))
 		return dsm_barrier(d, a, (unsigned int)b);
+	if (!strcmp(what, "barriers"))
+		return many_barriers(a, (unsigned int)b, c);
 	if (!strcmp(what, "set"))
 		return dsm_flag_set(d, a);
 	if (!strcmp(what, "await"))

@@ -9,6 +9,7 @@
 #define A 0
 #define B 1
 #define C 2
+#define D 3
 #define END { OP_END, 0, 0, 0 }
 #define PROG(name, ...) static const struct op name[] = { __VA_ARGS__, END }
 
@@ -142,6 +143,14 @@ PROG(l17_b, LOCK(1), STORE(0, 1, 2), UNLOCK(1), TELL(0), BARRIER(0, 2), LOAD(0, 
 PROG(l23_a, PHASE(0, 1), PHASE(0, 2));
 PROG(l23_b, PHASE(1, 1), PHASE(1, 2));
 PROG(l23_c, PHASE(2, 1), PHASE(2, 2));
+
+/* The same on four nodes, with a tree from the third episode on. */
+#define PHASE4(me, value) STORE(0, me, value), BARRIER(0, 4), LOAD(0, 0, 0), LOAD(0, 1, 1), LOAD(0, 2, 2), LOAD(0, 3, 3), \
+	BARRIER(0, 4)
+PROG(tree_a, PHASE4(0, 1), PHASE4(0, 2));
+PROG(tree_b, PHASE4(1, 1), PHASE4(1, 2));
+PROG(tree_c, PHASE4(2, 1), PHASE4(2, 2));
+PROG(tree_d, PHASE4(3, 1), PHASE4(3, 2));
 
 /* L24: a READ of one half while the other is written; then that half. */
 PROG(l24_h, LOCK(0), STORE(0, 0, 1), STORE(0, 1, 1), UNLOCK(0), TELL(0), LOCK(0), STORE(0, 0, 2), STORE(0, 1, 2), UNLOCK(0),
@@ -298,8 +307,9 @@ PROG(crash_g2, STORE(1, 0, 2), SET(1), WAIT(0), LOAD(0, 0, 0));
 /* One setter; it may be gone before it sets, before or after the others begin to wait. */
 PROG(crash_s, STORE(0, 0, 1), SET(0));
 PROG(crash_w, WAIT(0), LOAD(0, 0, 0));
-/* Again and again: a loss between two episodes. */
+/* Again and again: a loss between two episodes, or on the way through a tree. */
 PROG(crash_e, BARRIER(0, 3), LOOP(4, 0));
+PROG(crash_e4, BARRIER(0, 4), LOOP(4, 0));
 PROG(crash_b, STORE(0, 0, 1), BARRIER(0, 4), STORE(0, 1, 1), BARRIER(0, 4), LOAD(0, 1, 1), BARRIER(1, 4));
 
 const struct litmus litmus_list[] = {
@@ -324,6 +334,7 @@ const struct litmus litmus_list[] = {
 	{ "L16", 2, 3, { A, B, B }, 0, { l16_a, l16_b1, l16_b2 }, NULL },
 	{ "L17", 2, 2, { A, B }, LITMUS_QUIET, { l17_a, l17_b }, NULL },
 	{ "L23", 3, 3, { A, B, C }, LITMUS_QUIET, { l23_a, l23_b, l23_c }, NULL },
+	{ "tree", 4, 4, { A, B, C, D }, LITMUS_QUIET, { tree_a, tree_b, tree_c, tree_d }, NULL },
 	{ "L24", 3, 2, { A, B }, LITMUS_READ, { l24_h, l24_b }, NULL },
 	{ "L25", 3, 3, { A, B, B }, LITMUS_READ, { l25_a, l25_b, l25_b2 }, NULL },
 	{ "L25merge", 3, 2, { A, B }, LITMUS_READ, { l25_a, l25_merge }, NULL },
@@ -371,6 +382,7 @@ const struct litmus litmus_list[] = {
 	{ "crash-flag", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_f, crash_g, crash_g2, crash_f2 }, NULL },
 	{ "crash-setter", 3, 4, { A, B, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_s, crash_w, crash_w, crash_w }, NULL },
 	{ "crash-again", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_e, crash_e, crash_e }, NULL },
+	{ "crash-tree", 4, 4, { A, B, C, D }, LITMUS_CRASH | LITMUS_ERRORS, { crash_e4, crash_e4, crash_e4, crash_e4 }, NULL },
 	{ "crash-barrier", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_b, crash_b, crash_b, crash_b },
 	  NULL },
 };

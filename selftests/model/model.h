@@ -18,7 +18,7 @@
 #include "sc.h"
 #include "slot.h"
 
-#define MAX_NODES 3
+#define MAX_NODES 4
 #define MAX_THREADS 6		/* in all */
 #define MAX_PAGES 2
 #define MAX_KEYS 2		/* of each kind */
@@ -156,6 +156,7 @@ extern const u32 litmus_count, litmus_sc_count;
  * @rdma:       sync=rdma
  * @untold:     regions are known from before their first use
  * @hasty:      recalls per node that do not wait until the page was used
+ * @fanout:     of barriers
  */
 struct setting {
 	u8 home[MAX_PAGES];
@@ -179,6 +180,7 @@ struct setting {
 	bool untold;
 	bool rdma;
 	u8 hasty;
+	u8 fanout;
 };
 
 /* ---- world ---- */

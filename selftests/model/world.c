@@ -293,9 +293,10 @@ static void forget_world(void)
 	for (i = 0; i < MAX_NODES; i++) {
 		struct node *n = &w.node[i];
 
+		if (!n->space.n_members)
+			continue;
 		tables = n->tables;
-		if (n->space.n_members)
-			clear_tables(n);
+		clear_tables(n);
 		memset(n, 0, sizeof(*n));
 		n->tables = tables;
 	}
@@ -353,6 +354,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		n->e.lock_cap = s->lock_cap;
 		n->e.keep_after = s->keep;
 		n->e.keep_twins = MAX_PAGES;
+		n->e.barrier_fanout = s->fanout;
 		n->losing = -1;
 		n->register_stamp = ++w.next_stamp;
 		dsm_space_add(&n->e, &n->space);

@@ -204,8 +204,8 @@ static void departure_for_nobody_is_ignored(void **state)
 
 	arrive(B, 2, &one);
 	world_run();
-	ticket[0] = (struct dsm_wire_ticket){ cpu_to_le32(one.xid + 100), cpu_to_le32(1) };
-	ticket[1] = (struct dsm_wire_ticket){ cpu_to_le32(one.xid), cpu_to_le32(1) };
+	ticket[0] = (struct dsm_wire_ticket){ .node = B, .xid = cpu_to_le32(one.xid + 100), .count = cpu_to_le32(1) };
+	ticket[1] = (struct dsm_wire_ticket){ .node = B, .xid = cpu_to_le32(one.xid), .count = cpu_to_le32(1) };
 	/* A ticket counts only from the manager that it was given to. */
 	for (from = C; from != B; from = from == C ? A : B) {
 		m = world_forge(DSM_MSG_BAR_DEPART, WORLD_REGION, 0);
@@ -229,7 +229,7 @@ static void result_of_a_departure_is_one_of_the_known(void **state)
 		struct dsm_wire_depart body = { .key = cpu_to_le64(K), .count = cpu_to_le32(1) };
 		struct dsm_msgbuf *m = world_forge(DSM_MSG_BAR_DEPART, WORLD_REGION, 0);
 		struct dsm_waiter one;
-		struct dsm_wire_ticket ticket = { .count = cpu_to_le32(1) };
+		struct dsm_wire_ticket ticket = { .node = B, .count = cpu_to_le32(1) };
 
 		arrive(B, 2, &one);
 		ticket.xid = cpu_to_le32(one.xid);

@@ -146,10 +146,12 @@ static void loss_that_all_present_have_heard_of_fails_nobody(void **state)
 	struct dsm_waiter one, two, late;
 
 	/* B noticed the loss of C before the manager did. */
+	world_crash(C);
+	world_learn_loss(B, C);
 	told = 1 << C;
 	arrive(B, 2, &one);
 	world_run();
-	world_lose(C);
+	world_learn_loss(A, C);
 	world_run();
 	assert_false(one.done);
 	arrive(A, 2, &two);

@@ -39,7 +39,8 @@ static void pools_are_filled_to_what_a_step_may_take(void **state)
 	for (k = 0; k < DSM_POOL_COUNT; k++)
 		assert_int_equal(dsm_engine_wants(e, k), k == DSM_POOL_MSG ? DSM_STEP_MSGS + 3u :
 				 k == DSM_POOL_INTERVAL ? DSM_STEP_INTERVALS :
-				 k == DSM_POOL_XFER ? DSM_STEP_XFERS : DSM_STEP_OTHERS);
+				 k == DSM_POOL_XFER ? DSM_STEP_XFERS :
+				 k == DSM_POOL_REQUEST ? DSM_STEP_OTHERS + 3u : DSM_STEP_OTHERS);
 	world_begin(A);
 	for (k = 0; k < DSM_POOL_COUNT; k++) {
 		assert_int_equal(dsm_engine_wants(e, k), 0);

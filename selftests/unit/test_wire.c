@@ -39,8 +39,8 @@ static const struct layout layouts[] = {
 	SIZE(dsm_wire_lock, 24), FIELD(dsm_wire_lock, node, 8), FIELD(dsm_wire_lock, status, 12),
 	FIELD(dsm_wire_lock, serial, 16),
 	SIZE(dsm_wire_arrive, 32), FIELD(dsm_wire_arrive, parties, 8), FIELD(dsm_wire_arrive, episode, 24),
-	SIZE(dsm_wire_depart, 32), FIELD(dsm_wire_depart, count, 12), FIELD(dsm_wire_depart, hold, 24),
-	SIZE(dsm_wire_ticket, 8), FIELD(dsm_wire_ticket, count, 4),
+	SIZE(dsm_wire_depart, 40), FIELD(dsm_wire_depart, count, 12), FIELD(dsm_wire_depart, parties, 24),
+	FIELD(dsm_wire_depart, tree, 32), SIZE(dsm_wire_ticket, 16), FIELD(dsm_wire_ticket, count, 8),
 	SIZE(dsm_wire_flag, 24), FIELD(dsm_wire_flag, op, 8), FIELD(dsm_wire_flag, status, 12),
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * One to three engines on the host: pools, pages, messages under way, the flusher. Include after unit.h.
+ * Up to eight engines on the host: pools, pages, messages under way, the flusher. Include after unit.h.
  *
  * Every message is checked and delivered from a block of exactly its length. All objects are counted: what an engine
  * loses, the leak checker finds. Never chooses an order: a test holds back types, or delivers one by one.
@@ -22,7 +22,7 @@
 #include "release.h"
 #include "sc.h"
 
-#define WORLD_NODES 3
+#define WORLD_NODES 8
 #define WORLD_PAGES 64
 #define WORLD_FLYING 2048
 #define WORLD_REGION 7
