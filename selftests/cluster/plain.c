@@ -362,7 +362,8 @@ static void read_disk(long round, _Atomic uint32_t *reading)
 	close(fd);
 }
 
-static void look_on(long round, _Atomic uint32_t *reading)
+/* Returns how often it looked while the other node's device wrote. */
+static long look_on(long round, _Atomic uint32_t *reading)
 {
 	const uint32_t on = 2 * (uint32_t)round + 1;
 	volatile uint64_t *word = page(8);
@@ -374,19 +375,19 @@ static void look_on(long round, _Atomic uint32_t *reading)
 		(void)word[next_random(&seed) % (DISK_PAGES * PAGE_BYTES / 8)];
 		looks++;
 	}
-	CHECK(looks, "nobody looked during the read: the disk is too fast");
+	return looks;
 }
 
 static void device(void)
 {
 	_Atomic uint32_t *reading = page(4);
 	uint64_t *word = page(8), i, at;
-	long round;
+	long round, looks = 0;
 
 	for (round = 0; round < rounds; round++) {
 		meet();
 		if (rank)
-			look_on(round, reading);
+			looks += look_on(round, reading);
 		else
 			read_disk(round, reading);
 		for (i = 0; i < DISK_PAGES * PAGE_BYTES / 8; i++) {
@@ -395,6 +396,8 @@ static void device(void)
 		}
 		meet();
 	}
+	/* The first reads may be through at once: a throttled disk saves up. */
+	CHECK(!rank || looks, "nobody looked during any read: the disk is too fast");
 }
 
 static long from_environment(const char *name)
