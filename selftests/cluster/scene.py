@@ -227,6 +227,14 @@ def start_ranks(c, argv, ppn=1, nodes=None, **env):
             for r in range(ranks)]
 
 
+def until(reached, what, timeout=CALL_SECONDS):
+    """Look again and again until a state is reached; what says what is wrong if it never is."""
+    end = time.monotonic() + timeout
+    while not reached():
+        expect(time.monotonic() < end, what)
+        time.sleep(0.02)
+
+
 def join_ranks(c, jobs, timeout):
     """Wait for all; one that fails or is late ends all, and its words are the reason."""
     end = time.monotonic() + timeout * c.slowness

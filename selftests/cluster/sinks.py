@@ -7,8 +7,8 @@ forged_* need a module that was built with DEBUG=1 (kmod/xfertest.c).
 import re
 import time
 
-from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, counters, expect,
-                   living, make_region, peer, region, status)
+from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, living,
+                   make_region, peer, region, status, until)
 
 PAGE = 4096
 PAGES = 64
@@ -55,10 +55,8 @@ def home_killed_while_it_may_write(c):
         reads = [(x, x.begin("read", offset, thread=i)) for x in others
                  for i, offset in enumerate(at[:-1])]
         for node, was in zip(rest, before):
-            end = time.monotonic() + CALL_SECONDS
-            while counters(node)["sinks_lent"] != was + THREADS:
-                expect(time.monotonic() < end, f"{node.name} did not ask for all pages")
-                time.sleep(0.02)
+            until(lambda node=node, was=was: counters(node)["sinks_lent"] == was + THREADS,
+                  f"{node.name} did not ask for all pages")
         victim.kill()
         for x, number in reads:
             x.finish(number, SIGBUS, "read of a page of the dead", bound(c, since))

@@ -8,8 +8,8 @@ transfers_* use the transfer test of debug builds of the module (kmod/xfertest.c
 import re
 import time
 
-from scene import (CALL_SECONDS, actors, counters, expect, living, peer, ranks, region, start_ranks,
-                   join_ranks, status)
+from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, peer, ranks,
+                   region, start_ranks, status, until)
 from vm.channel import GuestError
 
 XFER = "/sys/kernel/debug/dsm/xfer"
@@ -60,10 +60,8 @@ def transfers_of_a_lost_peer_come_back(c):
     outcome = xfer(a, f"bad {ids[1]} {offer(b, a, 16)}")
     expect(outcome.startswith("status -112, 1 of 1"), f"READ beyond the offer: {outcome}")
     for one, other in ((a, ids[1]), (b, ids[0])):
-        end = time.monotonic() + CALL_SECONDS
-        while peer(one, other)["state"] != "lost":
-            expect(time.monotonic() < end, f"{one.name} still has node {other}")
-            time.sleep(0.05)
+        until(lambda one=one, other=other: peer(one, other)["state"] == "lost",
+              f"{one.name} still has node {other}")
     xfer(b, "free")
     again(c, b)
 
@@ -123,18 +121,18 @@ def connect_and_disconnect(c, connections):
     check_no_rnr(c)
 
 
+def queue_pairs(n):
+    """How many there are on a node; -1 if it does not say."""
+    m = re.search(r"qp (\d+)", objects(n))
+    return int(m[1]) if m else -1
+
+
 def settle(c):
     """Wait until what was closed last is destroyed too."""
     want = VCS * (len(living(c)) - 1)
     for n in living(c):
-        end = time.monotonic() + CALL_SECONDS
-        while True:
-            # The connection manager has a queue pair of its own.
-            m = re.search(r"qp (\d+)", objects(n))
-            if m and int(m[1]) <= want + 1:
-                break
-            expect(time.monotonic() < end, f"{n.name} has {objects(n)}, wanted {want} qp")
-            time.sleep(0.05)
+        # The connection manager has a queue pair of its own.
+        until(lambda n=n: 0 <= queue_pairs(n) <= want + 1, f"{n.name} has more than {want} qp")
 
 
 def connections_made_and_closed(c):
@@ -150,11 +148,9 @@ def five_thousand_connections_made_and_closed(c):
 def wait_busy(c, jobs):
     """Wait until messages flow again everywhere, more than beats, or all programs have ended."""
     before = {n: counters(n)["msgs_received"] for n in living(c)}
-    end = time.monotonic() + CALL_SECONDS
-    while not all(j.done() for j in jobs) and \
-            any(counters(n)["msgs_received"] < count + 100 for n, count in before.items()):
-        expect(time.monotonic() < end, "no messages flow after the cut")
-        time.sleep(0.05)
+    until(lambda: all(j.done() for j in jobs) or
+          all(counters(n)["msgs_received"] >= count + 100 for n, count in before.items()),
+          "no messages flow")
 
 
 def a_link_cut_for_two_seconds(c):
@@ -189,7 +185,7 @@ def device_removed_under_load(c):
             a.want(0, "lock", 1)
             b.want(0, "write", 64, 5)
             jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
-            time.sleep(0.5)		# into the middle of the work
+            wait_busy(c, jobs)
             node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
             for job in jobs:
                 try:
