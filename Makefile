@@ -9,7 +9,7 @@ O := $(BUILD)/user
 PREFIX ?= /usr/local
 export PREFIX
 
-PARTS := userspace tools/dsmctl tools/dsmrun tools/bench
+PARTS := userspace userspace/apps tools/dsmctl tools/dsmrun tools/bench
 
 need = @tools/setup/need
 

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The frame of every program in this directory: options, the order of a run, verification, the
+ * line with the result. See app.h.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "app.h"
+#include "memory.h"
+
+#define THREADS_MAX 64
+#define PROGRESS_S 5.0
+#define OPTIONS_MAX 16
+
+static const char *const size_names[APP_SIZES] = { "tiny", "small", "paper" };
+
+static const struct app_program *const program = &app_program;
+static struct app_worker first = { .count = 1, .ranks = 1, .threads = 1 };
+static const char *region;
+static bool no_verify;
+
+static size_t shared_bytes;	/* asked for in layout() */
+static bool alone;		/* the reference is being computed */
+static double time_s;		/* of the shared run */
+
+void app_die(const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", program->name);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+const char *app_text(const char *fmt, ...)
+{
+	static char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return text;
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void *app_private(size_t count, size_t bytes)
+{
+	void *p;
+
+	if (__builtin_mul_overflow(count, bytes, &bytes) || bytes > SIZE_MAX / 2)
+		app_die("this is too large for any machine");
+	bytes = (bytes + APP_PAGE_BYTES) / APP_PAGE_BYTES * APP_PAGE_BYTES;
+	p = aligned_alloc(APP_PAGE_BYTES, bytes);
+	if (!p)
+		app_die("no memory for %zu bytes", bytes);
+	return p;
+}
+
+void *app_alloc(size_t count, size_t bytes)
+{
+	size_t at = shared_bytes;
+
+	if (alone)
+		return app_private(count, bytes);
+	if (__builtin_mul_overflow(count, bytes, &bytes) || bytes > SIZE_MAX / 4 - at)
+		app_die("this is too large for any machine");
+	bytes = (bytes + APP_PAGE_BYTES - 1) / APP_PAGE_BYTES * APP_PAGE_BYTES;
+	shared_bytes += bytes;
+	return memory_at(at, bytes);
+}
+
+void app_share(size_t total, unsigned int id, unsigned int count, size_t *begin, size_t *end)
+{
+	*begin = total * id / count;
+	*end = total * (id + 1) / count;
+}
+
+void app_progress(const struct app_worker *w, long done, long total)
+{
+	static double last_s;
+	double now;
+
+	if (w->id)
+		return;
+	now = now_s();
+	if (last_s == 0)
+		last_s = now;
+	if (now - last_s < PROGRESS_S)
+		return;
+	last_s = now;
+	fprintf(stderr, "%s: %s%ld", program->name, w->alone ? "verifying, " : "", done);
+	if (total)
+		fprintf(stderr, " of %ld", total);
+	fputs(" done\n", stderr);
+}
+
+/*
+ * A counter mixed by the finaliser of splitmix64: G. Steele, D. Lea, C. Flood, "Fast splittable
+ * pseudorandom number generators", OOPSLA 2014, figure 9. Each worker makes its part of the input.
+ */
+uint64_t app_random_bits(uint64_t seed, uint64_t i)
+{
+	uint64_t z = (seed << 40) + (i + 1) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+double app_random(uint64_t seed, uint64_t i)
+{
+	return (double)(app_random_bits(seed, i) >> 11) * 0x1p-53;
+}
+
+double app_distance(double a, double b, double scale)
+{
+	return fabs(a - b) / fmax(fmax(fabs(a), fabs(b)), scale);
+}
+
+static void print_help(void)
+{
+	const struct app_option *o;
+
+	printf("usage: %s [OPTION...]\n\n%s\n\n", program->name, program->what);
+	printf("  --size SIZE        tiny (default), small or paper\n");
+	for (o = program->options; o->name; o++)
+		printf("  --%-12s N   %s; %ld to %ld (%ld, %ld, %ld)\n", o->name, o->what, o->min, o->max,
+		       o->size[APP_TINY], o->size[APP_SMALL], o->size[APP_PAPER]);
+	printf("  -t THREADS         of each process, 1 to %d\n"
+	       "  -r REGION          region, else $DSM_REGION, else the default one\n"
+	       "  --no-verify        do not compute the result again in one thread\n"
+	       "  --help             this text\n\n"
+	       "In brackets: the values of the three sizes.\n", THREADS_MAX);
+}
+
+_Noreturn static void usage(const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", program->name);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "; --help tells more\n");
+	exit(2);
+}
+
+static long number(const char *name, const char *text, long min, long max)
+{
+	char *end;
+	long v;
+
+	errno = 0;
+	v = strtol(text, &end, 10);
+	if (errno || end == text || *end || v < min || v > max)
+		usage("%s: '%s' is no number from %ld to %ld", name, text, min, max);
+	return v;
+}
+
+static enum app_size size_by_name(const char *name)
+{
+	int i;
+
+	for (i = 0; i < APP_SIZES; i++)
+		if (!strcmp(name, size_names[i]))
+			return (enum app_size)i;
+	usage("--size: '%s' is none of tiny, small, paper", name);
+}
+
+/* Sizes first, whatever the order of the words: what is given explicitly holds over them. */
+static void parse(int argc, char **argv)
+{
+	enum { SIZE = 256, NO_VERIFY, HELP, OWN };
+	struct option words[OPTIONS_MAX + 4] = {
+		{ "size", required_argument, NULL, SIZE },
+		{ "no-verify", no_argument, NULL, NO_VERIFY },
+		{ "help", no_argument, NULL, HELP },
+	};
+	bool given[OPTIONS_MAX] = { false };
+	const struct app_option *o = program->options;
+	enum app_size size = APP_TINY;
+	int opt, i, count;
+
+	for (count = 0; o[count].name; count++)
+		words[3 + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
+	region = getenv("DSM_REGION");
+	while ((opt = getopt_long(argc, argv, "t:r:h", words, NULL)) != -1) {
+		if (opt == SIZE) {
+			size = size_by_name(optarg);
+		} else if (opt == NO_VERIFY) {
+			no_verify = true;
+		} else if (opt == HELP || opt == 'h') {
+			print_help();
+			exit(0);
+		} else if (opt == 't') {
+			first.threads = (unsigned int)number("-t", optarg, 1, THREADS_MAX);
+		} else if (opt == 'r') {
+			region = optarg;
+		} else if (opt >= OWN) {
+			i = opt - OWN;
+			*o[i].value = number(o[i].name, optarg, o[i].min, o[i].max);
+			given[i] = true;
+		} else {
+			exit(2);
+		}
+	}
+	if (optind < argc)
+		usage("'%s' is too much", argv[optind]);
+	for (i = 0; i < count; i++)
+		if (!given[i])
+			*o[i].value = o[i].size[size];
+}
+
+static void check(unsigned int workers)
+{
+	const char *wrong = program->check ? program->check(workers) : NULL;
+
+	if (wrong)
+		usage("%s", wrong);
+}
+
+static void run_shared(const struct app_worker *w)
+{
+	double start_s;
+
+	program->fill(w);
+	app_barrier(w);
+	if (!w->thread)
+		memory_roi_begin();
+	app_barrier(w);
+	start_s = now_s();
+	program->work(w);
+	app_barrier(w);
+	if (!w->id)
+		time_s = now_s() - start_s;
+	if (!w->thread)
+		memory_roi_end(w);
+	app_barrier(w);
+}
+
+/* One worker in private memory; leaves its result in the program's state. */
+static void run_alone(void)
+{
+	static const struct app_worker w = { .count = 1, .ranks = 1, .threads = 1, .alone = true };
+
+	alone = true;
+	program->layout();
+	program->fill(&w);
+	program->work(&w);
+}
+
+static const char *verify(void)
+{
+	void *shared = app_private(1, program->state_bytes);
+	const char *wrong = program->right ? program->right() : NULL;
+
+	if (!wrong && !no_verify && memory_is_shared() && program->same) {
+		memcpy(shared, program->state, program->state_bytes);
+		run_alone();
+		wrong = program->same(shared);
+	}
+	free(shared);
+	return wrong;
+}
+
+static void print_result(const char *wrong)
+{
+	const struct app_option *o;
+	const char *how = program->right ? "right by itself" : "not verified";
+
+	if (!program->same || (memory_is_shared() && !no_verify))
+		how = program->agrees;
+	printf("%s:", program->name);
+	for (o = program->options; o->name; o++)
+		printf(" %s=%ld", o->name, *o->value);
+	printf(" ranks=%u threads=%u time_s=%.3f: %s%s\n", first.ranks, first.threads, time_s,
+	       wrong ? "WRONG, " : "", wrong ? wrong : how);
+}
+
+int main(int argc, char **argv)
+{
+	const char *wrong;
+	int status = 0;
+
+	parse(argc, argv);
+	check(first.threads);
+	memory_open(region, &first);
+	first.count = first.ranks * first.threads;
+	first.id = first.rank * first.threads;
+	check(first.count);
+	program->layout();
+	memory_need(shared_bytes);
+	memory_run(&first, run_shared);
+	if (!first.rank) {
+		wrong = verify();
+		print_result(wrong);
+		memory_roi_print(program->name, first.ranks);
+		fflush(stdout);
+		status = wrong ? 1 : 0;
+	}
+	memory_close(&first);
+	return status;
+}
