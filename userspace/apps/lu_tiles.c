@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * LU factorisation by square tiles, without pivoting, of a matrix that needs none.
+ *
+ * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, section 3.2 (block outer product
+ * form); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, section 3 (who owns which tile, two
+ * barriers a step). A column of tiles belongs to one rank and is dealt out among its threads, so
+ * that false sharing in LU stays between columns; --scatter 1 deals tiles out to all workers in two
+ * dimensions as SPLASH-2 does.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lu.h"
+
+long lu_n, lu_tile, lu_scatter;
+
+struct lu lu;
+
+struct tile {
+	double *at;
+	size_t rows, cols;
+	size_t stride;	/* from row to row */
+};
+
+static size_t tiles(void)
+{
+	return (size_t)((lu_n + lu_tile - 1) / lu_tile);
+}
+
+static size_t extent(size_t i)
+{
+	size_t rest = (size_t)lu_n - i * (size_t)lu_tile;
+
+	return rest < (size_t)lu_tile ? rest : (size_t)lu_tile;
+}
+
+static struct tile tile(size_t row, size_t col)
+{
+	size_t b = (size_t)lu_tile;
+	struct tile t = { .rows = extent(row), .cols = extent(col) };
+
+	if (lu_contiguous()) {
+		t.at = lu.a + (col * tiles() + row) * b * b;
+		t.stride = b;
+	} else {
+		t.at = lu.a + row * b * (size_t)lu_n + col * b;
+		t.stride = (size_t)lu_n;
+	}
+	return t;
+}
+
+static double *element(size_t row, size_t col)
+{
+	struct tile t = tile(row / (size_t)lu_tile, col / (size_t)lu_tile);
+
+	return t.at + row % (size_t)lu_tile * t.stride + col % (size_t)lu_tile;
+}
+
+/* Of @count workers, the greatest divisor that is at most its square root. */
+static size_t worker_rows(unsigned int count)
+{
+	size_t rows = (size_t)sqrt((double)count);
+
+	while (count % rows)
+		rows--;
+	return rows;
+}
+
+static bool is_own(const struct app_worker *w, size_t row, size_t col)
+{
+	size_t rows = worker_rows(w->count);
+
+	if (lu_scatter)
+		return row % rows * (w->count / rows) + col % (w->count / rows) == w->id;
+	return col % w->ranks == w->rank && row % w->threads == w->thread;
+}
+
+void lu_layout(void)
+{
+	size_t side = tiles() * (size_t)lu_tile;
+
+	if (lu_contiguous())
+		lu.a = app_alloc(side, side * sizeof(double));
+	else
+		lu.a = app_alloc((size_t)lu_n, (size_t)lu_n * sizeof(double));
+}
+
+/* The diagonal is larger than the rest of its row and column: every pivot is large enough. */
+static double initial(size_t row, size_t col)
+{
+	return row == col ? (double)lu_n : app_random(1, row * (size_t)lu_n + col);
+}
+
+void lu_fill(const struct app_worker *w)
+{
+	size_t b = (size_t)lu_tile;
+	size_t row, col, i, j;
+
+	for (row = 0; row < tiles(); row++) {
+		for (col = 0; col < tiles(); col++) {
+			struct tile t = tile(row, col);
+
+			if (!is_own(w, row, col))
+				continue;
+			for (i = 0; i < t.rows; i++)
+				for (j = 0; j < t.cols; j++)
+					t.at[i * t.stride + j] = initial(row * b + i, col * b + j);
+		}
+	}
+}
+
+/* L and U of one tile, in its place; L has ones on its diagonal. */
+static void factor(struct tile d)
+{
+	size_t i, j, k;
+
+	for (k = 0; k < d.rows; k++) {
+		for (i = k + 1; i < d.rows; i++) {
+			double *row = d.at + i * d.stride;
+			double m = row[k] /= d.at[k * d.stride + k];
+
+			for (j = k + 1; j < d.cols; j++)
+				row[j] -= m * d.at[k * d.stride + j];
+		}
+	}
+}
+
+/* @t times the inverse of the upper factor of @d. */
+static void divide_right(struct tile t, struct tile d)
+{
+	size_t i, j, k;
+
+	for (i = 0; i < t.rows; i++) {
+		double *row = t.at + i * t.stride;
+
+		for (k = 0; k < t.cols; k++) {
+			double m = row[k] /= d.at[k * d.stride + k];
+
+			for (j = k + 1; j < t.cols; j++)
+				row[j] -= m * d.at[k * d.stride + j];
+		}
+	}
+}
+
+/* The inverse of the lower factor of @d times @t. */
+static void divide_left(struct tile t, struct tile d)
+{
+	size_t i, j, k;
+
+	for (k = 0; k < t.rows; k++) {
+		const double *from = t.at + k * t.stride;
+
+		for (i = k + 1; i < t.rows; i++) {
+			double *row = t.at + i * t.stride;
+			double m = d.at[i * d.stride + k];
+
+			for (j = 0; j < t.cols; j++)
+				row[j] -= m * from[j];
+		}
+	}
+}
+
+/* @t minus @left times @up. */
+static void update(struct tile t, struct tile left, struct tile up)
+{
+	size_t i, j, k;
+
+	for (i = 0; i < t.rows; i++) {
+		double *restrict row = t.at + i * t.stride;
+
+		for (k = 0; k < left.cols; k++) {
+			const double *restrict from = up.at + k * up.stride;
+			double m = left.at[i * left.stride + k];
+
+			for (j = 0; j < t.cols; j++)
+				row[j] -= m * from[j];
+		}
+	}
+}
+
+static void divide_perimeter(const struct app_worker *w, size_t k)
+{
+	struct tile d = tile(k, k);
+	size_t i;
+
+	for (i = k + 1; i < tiles(); i++) {
+		if (is_own(w, i, k))
+			divide_right(tile(i, k), d);
+		if (is_own(w, k, i))
+			divide_left(tile(k, i), d);
+	}
+}
+
+static void update_interior(const struct app_worker *w, size_t k)
+{
+	size_t row, col;
+
+	for (col = k + 1; col < tiles(); col++)
+		for (row = k + 1; row < tiles(); row++)
+			if (is_own(w, row, col))
+				update(tile(row, col), tile(row, k), tile(k, col));
+}
+
+void lu_work(const struct app_worker *w)
+{
+	size_t k;
+
+	for (k = 0; k < tiles(); k++) {
+		if (is_own(w, k, k))
+			factor(tile(k, k));
+		app_barrier(w);
+		divide_perimeter(w, k);
+		app_barrier(w);
+		update_interior(w, k);
+		app_progress(w, (long)k + 1, (long)tiles());
+	}
+}
+
+/* A x = L (U x) for a vector of signs that look random. */
+const char *lu_right(void)
+{
+	size_t order = (size_t)lu_n;
+	double *x = app_private(order, sizeof(*x));
+	double *ux = app_private(order, sizeof(*ux));
+	double worst = 0;
+	size_t i, j;
+
+	for (i = 0; i < order; i++)
+		x[i] = app_random_bits(2, i) % 2 ? 1 : -1;
+	for (i = 0; i < order; i++) {
+		ux[i] = 0;
+		for (j = i; j < order; j++)
+			ux[i] += *element(i, j) * x[j];
+	}
+	for (i = 0; i < order; i++) {
+		double rest = ux[i];
+
+		for (j = 0; j < i; j++)
+			rest += *element(i, j) * ux[j];
+		for (j = 0; j < order; j++)
+			rest -= initial(i, j) * x[j];
+		worst = fmax(worst, fabs(rest));
+	}
+	/* The entries of L are below 1 / n each, those of U about n: roundings do not grow. */
+	return worst <= 1e-14 * (double)lu_n * (double)lu_n + 1e-12 ? NULL :
+	       app_text("A x and L (U x) differ by %g", worst);
+}
+
+const char *lu_same(const void *shared)
+{
+	const struct lu *theirs = shared;
+	size_t i, j;
+
+	for (i = 0; i < (size_t)lu_n; i++)
+		for (j = 0; j < (size_t)lu_n; j++)
+			if (memcmp(theirs->a + (element(i, j) - lu.a), element(i, j), sizeof(double)))
+				return app_text("row %zu, column %zu differ", i, j);
+	return NULL;
+}
