@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Water-nsquared: molecular dynamics of water, every pair of molecules looked at.
+ *
+ * S. Woo et al., "The SPLASH-2 programs", ISCA 1995, section 3: a worker owns a block of molecules
+ * and pairs each with the half of all others that follows it. It sums forces in private memory and
+ * then adds them to the shared molecules, one lock for each, beginning with its own block.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app.h"
+#include "water.h"
+
+#define LOCK_ENERGY 0
+#define LOCK_MOLECULE(i) (1 + (i))
+
+static long molecules, steps;
+
+static struct state {
+	struct water_box box;
+	struct water *m;
+	double *energy;		/* before each step, and after the last */
+} s;
+
+static const struct app_option options[] = {
+	{ "molecules", "molecules", &molecules, 2, 1000000, { 125, 1331, 9261 } },
+	{ "steps", "time steps", &steps, 1, 100000, { 3, 20, 5 } },
+	{ 0 }
+};
+
+struct worker {
+	const struct app_worker *w;
+	size_t first, end;
+	double (*force)[WATER_ATOMS][3];	/* sums of this worker, by molecule */
+};
+
+static void layout(void)
+{
+	water_box_init(&s.box, (size_t)molecules, 0);
+	s.m = app_alloc(s.box.count, sizeof(*s.m));
+	s.energy = app_alloc((size_t)steps + 1, sizeof(*s.energy));
+}
+
+static void fill(const struct app_worker *w)
+{
+	size_t i, end;
+
+	app_share(s.box.count, w->id, w->count, &i, &end);
+	for (; i < end; i++)
+		water_init(&s.box, i, &s.m[i]);
+	if (!w->id)
+		memset(s.energy, 0, ((size_t)steps + 1) * sizeof(*s.energy));
+}
+
+static double sum_pairs(struct worker *own)
+{
+	const size_t n = s.box.count;
+	double energy = 0;
+	size_t i, k;
+
+	memset(own->force, 0, n * sizeof(*own->force));
+	for (i = own->first; i < own->end; i++) {
+		/* With an even number, the opposite molecule is met from the lower half only. */
+		size_t half = n % 2 ? n / 2 : n / 2 - (i >= n / 2);
+
+		for (k = 1; k <= half; k++) {
+			size_t j = (i + k) % n;
+
+			energy += water_meet(&s.box, &s.m[i], &s.m[j], own->force[i], own->force[j]);
+		}
+		energy += water_bend(&s.m[i], own->force[i]);
+	}
+	return energy;
+}
+
+static void add_forces(struct worker *own)
+{
+	static const double none[WATER_ATOMS][3];
+	size_t k, i;
+
+	for (k = 0; k < s.box.count; k++) {
+		i = (own->first + k) % s.box.count;
+		if (!memcmp(own->force[i], none, sizeof(none)))
+			continue;
+		app_lock(own->w, LOCK_MOLECULE(i));
+		water_add(s.m[i].force, own->force[i]);
+		app_unlock(own->w, LOCK_MOLECULE(i));
+	}
+}
+
+static void add_energy(struct worker *own, long step, double potential)
+{
+	size_t i;
+
+	for (i = own->first; i < own->end; i++)
+		potential += water_kinetic(&s.box, &s.m[i]);
+	app_lock(own->w, LOCK_ENERGY);
+	s.energy[step] += potential;
+	app_unlock(own->w, LOCK_ENERGY);
+}
+
+/* Forces on all molecules where they are now. */
+static void find_forces(struct worker *own, long step)
+{
+	double potential = sum_pairs(own);
+
+	add_forces(own);
+	app_barrier(own->w);
+	add_energy(own, step, potential);
+}
+
+static void work(const struct app_worker *w)
+{
+	struct worker own = { .w = w };
+	long step;
+	size_t i;
+
+	app_share(s.box.count, w->id, w->count, &own.first, &own.end);
+	own.force = app_private(s.box.count, sizeof(*own.force));
+	find_forces(&own, 0);
+	for (i = own.first; i < own.end; i++)
+		water_start(&s.box, &s.m[i]);
+	for (step = 1; step <= steps; step++) {
+		for (i = own.first; i < own.end; i++)
+			water_predict(&s.m[i]);
+		app_barrier(w);
+		find_forces(&own, step);
+		for (i = own.first; i < own.end; i++)
+			water_correct(&s.box, &s.m[i]);
+		app_progress(w, step, steps);
+	}
+	free(own.force);
+}
+
+static const char *right(void)
+{
+	const double energy[2] = { s.energy[0], s.energy[steps] };
+
+	return water_judge(&s.box, s.m, energy);
+}
+
+static const char *same(const void *shared)
+{
+	const struct state *theirs = shared;
+	double worst = 0;
+	size_t i;
+
+	for (i = 0; i < s.box.count; i++)
+		worst = fmax(worst, water_distance(&s.box, &s.m[i], &theirs->m[i]));
+	return worst <= WATER_TOLERANCE ? NULL : app_text("an atom is %g Angstrom away", worst);
+}
+
+const struct app_program app_program = {
+	.name = "water-nsquared",
+	.what = "Molecular dynamics of water; all pairs of molecules.",
+	.options = options,
+	.state = &s,
+	.state_bytes = sizeof(s),
+	.agrees = "energy and momentum kept, atoms within 1e-9 Angstrom of the sequential run",
+	.layout = layout,
+	.fill = fill,
+	.work = work,
+	.right = right,
+	.same = same,
+};

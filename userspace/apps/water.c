@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Water: flexible three-site molecules in a periodic box.
+ *
+ * Charges and the oxygens' Lennard-Jones term are those of SPC: H. Berendsen et al., in
+ * "Intermolecular Forces", Reidel 1981; bonds and the angle are springs. Motion: Gear's predictor and
+ * corrector of fifth order for equations of second order, M. Allen, D. Tildesley, "Computer Simulation
+ * of Liquids", 1987, section 3.2 and appendix E. The energy of a pair is switched off smoothly over the
+ * last fifth of the reach, so that the total is conserved.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "app.h"
+#include "water.h"
+
+#define MASS_O 15.9994
+#define MASS_H 1.008
+#define CHARGE_H 0.41
+#define COULOMB 138935.4577	/* of two unit charges at 1 Angstrom */
+#define LJ_SIGMA 3.166
+#define LJ_EPSILON 65.0
+#define BOND 1.0
+#define BOND_SPRING 463700.0
+#define ANGLE 1.910633		/* 109.47 degrees */
+#define ANGLE_SPRING 38300.0
+#define SPACING 3.104		/* 1 g / cm^3 */
+#define JITTER 0.02		/* a side of the box goes through some molecules: some soon leave it */
+#define SPEED 15.0		/* of a molecule, at most */
+#define DT 0.0002
+
+static const double mass[WATER_ATOMS] = { MASS_O, MASS_H, MASS_H };
+static const double charge[WATER_ATOMS] = { -2 * CHARGE_H, CHARGE_H, CHARGE_H };
+
+void water_box_init(struct water_box *box, size_t count, double reach)
+{
+	box->count = count;
+	box->side = SPACING * cbrt((double)count);
+	box->reach = reach > 0 && reach < box->side / 2 ? reach : box->side / 2;
+	box->dt = DT;
+}
+
+/* A direction that looks random. */
+static void direction(uint64_t seed, size_t i, double v[3])
+{
+	double z = 2 * app_random(seed, 2 * i) - 1;
+	double phi = 2 * M_PI * app_random(seed, 2 * i + 1);
+
+	v[0] = sqrt(1 - z * z) * cos(phi);
+	v[1] = sqrt(1 - z * z) * sin(phi);
+	v[2] = z;
+}
+
+/* Into the box, in which the oxygen is. */
+static void come_back(const struct water_box *box, struct water *m)
+{
+	int atom, k;
+
+	for (k = 0; k < 3; k++) {
+		double outside = floor(m->order[0][0][k] / box->side) * box->side;
+
+		for (atom = 0; atom < WATER_ATOMS; atom++)
+			m->order[0][atom][k] -= outside;
+	}
+}
+
+/* Two by two with opposite velocities, so that the whole rests. */
+static void start_velocity(const struct water_box *box, size_t i, double v[3])
+{
+	double speed = SPEED * app_random(4, i / 2) * (i % 2 ? -1 : 1);
+	int k;
+
+	direction(3, i / 2, v);
+	if (i == box->count - 1 && i % 2 == 0)
+		speed = 0;
+	for (k = 0; k < 3; k++)
+		v[k] *= speed * box->dt;
+}
+
+void water_init(const struct water_box *box, size_t i, struct water *m)
+{
+	size_t row = (size_t)ceil(cbrt((double)box->count) - 1e-9);
+	size_t at[3] = { i % row, i / row % row, i / row / row };
+	double along[3], across[3], dot = 0, length = 0;
+	double v[3];
+	int k, atom;
+
+	memset(m, 0, sizeof(*m));
+	direction(1, i, along);
+	direction(2, i, across);
+	for (k = 0; k < 3; k++)
+		dot += along[k] * across[k];
+	for (k = 0; k < 3; k++) {
+		across[k] -= dot * along[k];
+		length += across[k] * across[k];
+	}
+	start_velocity(box, i, v);
+	for (k = 0; k < 3; k++) {
+		double centre = (double)at[k] * box->side / (double)row +
+				JITTER * (app_random(5, 3 * i + (size_t)k) - 0.5);
+		double side = BOND * sin(ANGLE / 2) * across[k] / sqrt(length);
+		double up = BOND * cos(ANGLE / 2) * along[k];
+
+		m->order[0][0][k] = centre;
+		m->order[0][1][k] = centre + up + side;
+		m->order[0][2][k] = centre + up - side;
+		for (atom = 0; atom < WATER_ATOMS; atom++)
+			m->order[1][atom][k] = v[k];
+	}
+	come_back(box, m);
+}
+
+/* What a force does in a step, as order[2] has it. */
+static double second_order(const struct water_box *box, const struct water *m, int atom, int k)
+{
+	return box->dt * box->dt / 2 * m->force[atom][k] / mass[atom];
+}
+
+void water_start(const struct water_box *box, struct water *m)
+{
+	int atom, k;
+
+	for (atom = 0; atom < WATER_ATOMS; atom++)
+		for (k = 0; k < 3; k++)
+			m->order[2][atom][k] = second_order(box, m, atom, k);
+}
+
+/* Taylor's series; with scaled derivatives the coefficients are Pascal's triangle. */
+void water_predict(struct water *m)
+{
+	double *order[WATER_ORDERS];
+	int i, j, k;
+
+	for (i = 0; i < WATER_ORDERS; i++)
+		order[i] = &m->order[i][0][0];
+	for (k = 0; k < WATER_ATOMS * 3; k++)
+		for (i = 0; i < WATER_ORDERS - 1; i++)
+			for (j = WATER_ORDERS - 2; j >= i; j--)
+				order[j][k] += order[j + 1][k];
+	memset(m->force, 0, sizeof(m->force));
+}
+
+void water_correct(const struct water_box *box, struct water *m)
+{
+	static const double gear[WATER_ORDERS] = {
+		3.0 / 20, 251.0 / 360, 1, 11.0 / 18, 1.0 / 6, 1.0 / 60
+	};
+	int i, k, atom;
+
+	for (atom = 0; atom < WATER_ATOMS; atom++) {
+		for (k = 0; k < 3; k++) {
+			double error = second_order(box, m, atom, k) - m->order[2][atom][k];
+
+			for (i = 0; i < WATER_ORDERS; i++)
+				m->order[i][atom][k] += gear[i] * error;
+		}
+	}
+	come_back(box, m);
+}
+
+static double between(const double a[3], const double b[3], double v[3])
+{
+	double square = 0;
+	int k;
+
+	for (k = 0; k < 3; k++) {
+		v[k] = a[k] - b[k];
+		square += v[k] * v[k];
+	}
+	return sqrt(square);
+}
+
+double water_bend(const struct water *m, double force[WATER_ATOMS][3])
+{
+	double v[2][3], length[2], cosine = 0, sine, bend, energy;
+	int h, k;
+
+	energy = 0;
+	for (h = 0; h < 2; h++) {
+		length[h] = between(m->order[0][1 + h], m->order[0][0], v[h]);
+		energy += BOND_SPRING / 2 * (length[h] - BOND) * (length[h] - BOND);
+		for (k = 0; k < 3; k++) {
+			double f = -BOND_SPRING * (length[h] - BOND) * v[h][k] / length[h];
+
+			force[1 + h][k] += f;
+			force[0][k] -= f;
+		}
+	}
+	for (k = 0; k < 3; k++)
+		cosine += v[0][k] * v[1][k] / (length[0] * length[1]);
+	sine = sqrt(1 - cosine * cosine);
+	bend = acos(cosine) - ANGLE;
+	energy += ANGLE_SPRING / 2 * bend * bend;
+	for (h = 0; h < 2; h++) {
+		for (k = 0; k < 3; k++) {
+			double f = ANGLE_SPRING * bend / (sine * length[h]) *
+				   (v[!h][k] / length[!h] - cosine * v[h][k] / length[h]);
+
+			force[1 + h][k] += f;
+			force[0][k] -= f;
+		}
+	}
+	return energy;
+}
+
+/* Factor of a pair's energy at distance @r of the oxygens, from 1 to 0; its slope in @slope. */
+static double fade(double r, double reach, double *slope)
+{
+	double width = reach / 5;
+	double t = (r - (reach - width)) / width;
+
+	*slope = 0;
+	if (t <= 0)
+		return 1;
+	*slope = -30 * t * t * (1 - t) * (1 - t) / width;
+	return 1 - t * t * t * (10 - t * (15 - 6 * t));
+}
+
+/* Coulomb energy of all pairs of atoms, with forces, at full strength. */
+static double attract(const struct water *a, const struct water *b, const double shift[3],
+		      double force[WATER_ATOMS][WATER_ATOMS][3])
+{
+	double energy = 0;
+	int i, j, k;
+
+	for (i = 0; i < WATER_ATOMS; i++) {
+		for (j = 0; j < WATER_ATOMS; j++) {
+			double v[3], square = 0, e;
+
+			for (k = 0; k < 3; k++) {
+				v[k] = a->order[0][i][k] - b->order[0][j][k] - shift[k];
+				square += v[k] * v[k];
+			}
+			e = COULOMB * charge[i] * charge[j] / sqrt(square);
+			energy += e;
+			for (k = 0; k < 3; k++)
+				force[i][j][k] = e / square * v[k];
+		}
+	}
+	return energy;
+}
+
+double water_meet(const struct water_box *box, const struct water *a, const struct water *b,
+		  double fa[WATER_ATOMS][3], double fb[WATER_ATOMS][3])
+{
+	double force[WATER_ATOMS][WATER_ATOMS][3];
+	double v[3], shift[3], square = 0, r, s6, lj, energy, factor, slope;
+	int i, j, k;
+
+	for (k = 0; k < 3; k++) {
+		v[k] = a->order[0][0][k] - b->order[0][0][k];
+		shift[k] = box->side * floor(v[k] / box->side + 0.5);
+		v[k] -= shift[k];
+		square += v[k] * v[k];
+	}
+	if (square >= box->reach * box->reach)
+		return 0;
+	r = sqrt(square);
+	energy = attract(a, b, shift, force);
+	s6 = pow(LJ_SIGMA * LJ_SIGMA / square, 3);
+	lj = 4 * LJ_EPSILON * s6 * (s6 - 1);
+	energy += lj;
+	factor = fade(r, box->reach, &slope);
+	for (k = 0; k < 3; k++) {
+		force[0][0][k] += 24 * LJ_EPSILON * s6 * (2 * s6 - 1) / square * v[k];
+		/* What changes the factor is the oxygens' distance. */
+		fa[0][k] -= slope * energy * v[k] / r;
+		fb[0][k] += slope * energy * v[k] / r;
+		for (i = 0; i < WATER_ATOMS; i++) {
+			for (j = 0; j < WATER_ATOMS; j++) {
+				fa[i][k] += factor * force[i][j][k];
+				fb[j][k] -= factor * force[i][j][k];
+			}
+		}
+	}
+	return factor * energy;
+}
+
+double water_kinetic(const struct water_box *box, const struct water *m)
+{
+	double energy = 0;
+	int atom, k;
+
+	for (atom = 0; atom < WATER_ATOMS; atom++) {
+		for (k = 0; k < 3; k++) {
+			double v = m->order[1][atom][k] / box->dt;
+
+			energy += mass[atom] / 2 * v * v;
+		}
+	}
+	return energy;
+}
+
+void water_add(double to[WATER_ATOMS][3], double from[WATER_ATOMS][3])
+{
+	int atom, k;
+
+	for (atom = 0; atom < WATER_ATOMS; atom++)
+		for (k = 0; k < 3; k++)
+			to[atom][k] += from[atom][k];
+}
+
+const char *water_judge(const struct water_box *box, const struct water *m,
+			const double energy[2])
+{
+	double sum[3] = { 0 }, kinetic = 0, bound;
+	size_t i;
+	int atom, k;
+
+	for (i = 0; i < box->count; i++) {
+		kinetic += water_kinetic(box, &m[i]);
+		for (atom = 0; atom < WATER_ATOMS; atom++)
+			for (k = 0; k < 3; k++)
+				sum[k] += mass[atom] * m[i].order[1][atom][k] / box->dt;
+	}
+	bound = 1e-6 * (double)box->count;
+	for (k = 0; k < 3; k++)
+		if (!(fabs(sum[k]) < bound))
+			return app_text("the momentum became %g", sum[k]);
+	if (!(fabs(energy[1] - energy[0]) < 1e-3 * kinetic))
+		return app_text("the energy went from %.9g to %.9g, of which %.9g is kinetic",
+				energy[0], energy[1], kinetic);
+	return NULL;
+}
+
+double water_distance(const struct water_box *box, const struct water *a, const struct water *b)
+{
+	double worst = 0;
+	int atom, k;
+
+	for (atom = 0; atom < WATER_ATOMS; atom++) {
+		for (k = 0; k < 3; k++) {
+			double apart = a->order[0][atom][k] - b->order[0][atom][k];
+
+			apart -= box->side * floor(apart / box->side + 0.5);
+			worst = fmax(worst, fabs(apart));
+		}
+	}
+	return worst;
+}

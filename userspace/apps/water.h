@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The physics of both water programs: flexible molecules, their forces, their motion. Never knows who
+ * computes which pair.
+ *
+ * Units: Angstrom, picosecond, atomic mass unit; energies in their product, 10 J / mol.
+ */
+#ifndef APP_WATER_H
+#define APP_WATER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define WATER_ATOMS 3		/* oxygen, hydrogen, hydrogen */
+#define WATER_TOLERANCE 1e-9	/* Angstrom; forces are summed up in another order */
+#define WATER_ORDERS 6		/* position and its derivatives, scaled by dt^k / k! */
+
+/**
+ * struct water - a molecule
+ * @order: of each atom and direction; positions of the hydrogens lie near their oxygen, which alone
+ *         is kept inside the box
+ * @force: on each atom, in this step
+ */
+struct water {
+	double order[WATER_ORDERS][WATER_ATOMS][3];
+	double force[WATER_ATOMS][3];
+};
+
+/**
+ * struct water_box - what all molecules have in common
+ * @count: molecules
+ * @side:  of the cubic box, which repeats in all directions
+ * @reach: distance of oxygens from which on molecules do not see each other
+ * @dt:    time step
+ */
+struct water_box {
+	size_t count;
+	double side, reach, dt;
+};
+
+/* A box for @count molecules at the density of water; @reach 0: half its side. */
+void water_box_init(struct water_box *box, size_t count, double reach);
+/* Molecule @i of the box, on a lattice, turned and moving at random. */
+void water_init(const struct water_box *box, size_t i, struct water *m);
+
+/* Before the first step: accelerations of the forces found. */
+void water_start(const struct water_box *box, struct water *m);
+/* Positions and velocities after one step, if accelerations went on as they did; then no force. */
+void water_predict(struct water *m);
+/* The same, now that the force is known; the molecule comes back into the box. */
+void water_correct(const struct water_box *box, struct water *m);
+
+/* Adds the forces inside a molecule to @force; the potential energy. */
+double water_bend(const struct water *m, double force[WATER_ATOMS][3]);
+/* Adds the forces between two molecules to @fa and @fb, if they see each other; the energy. */
+double water_meet(const struct water_box *box, const struct water *a, const struct water *b,
+		  double fa[WATER_ATOMS][3], double fb[WATER_ATOMS][3]);
+double water_kinetic(const struct water_box *box, const struct water *m);
+
+void water_add(double to[WATER_ATOMS][3], double from[WATER_ATOMS][3]);
+
+/*
+ * NULL, or what a simulation did that nature does not: the sum of all momenta is kept, and so is
+ * the energy, of which [0] is before the first step and [1] after the last.
+ */
+const char *water_judge(const struct water_box *box, const struct water *m,
+			const double energy[2]);
+/* The largest distance between same atoms of two simulations, the box being periodic. */
+double water_distance(const struct water_box *box, const struct water *a, const struct water *b);
+
+#endif
