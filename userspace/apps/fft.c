@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * FFT: a one-dimensional complex transform in six steps.
+ *
+ * D. Bailey, "FFTs in external or hierarchical memory", Journal of Supercomputing 4, 1990, section 3:
+ * the points are a square matrix; transpose, transform each row, multiply by roots of unity, transpose,
+ * transform each row, transpose; here divided by the root of the number of points. A worker owns a block of rows; only transposing reads what others
+ * wrote, a square patch at a time, beginning with the patches of the next worker.
+ */
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app.h"
+
+#define PATCH 8
+
+static long log2_points, transforms;
+
+static struct state {
+	double complex *a, *b;		/* from one to the other and back */
+	double complex *twiddle;
+} s;
+
+static double complex *roots;	/* of order side(), half of them; each process has its own */
+
+static const struct app_option options[] = {
+	{ "log2-points", "logarithm of the points, even", &log2_points, 4, 30, { 14, 20, 22 } },
+	{ "transforms", "each of what the one before gave", &transforms, 1, 100000, { 2, 24, 1 } },
+	{ 0 }
+};
+
+static size_t side(void)
+{
+	return (size_t)1 << log2_points / 2;
+}
+
+static const char *check(unsigned int workers)
+{
+	if (log2_points % 2)
+		return "--log2-points must be even";
+	return workers > side() ? "there are more workers than rows" : NULL;
+}
+
+static double complex root(double part)
+{
+	return cos(2 * M_PI * part) - I * sin(2 * M_PI * part);
+}
+
+static void layout(void)
+{
+	size_t i;
+
+	s.a = app_alloc(side() * side(), sizeof(*s.a));
+	s.b = app_alloc(side() * side(), sizeof(*s.b));
+	s.twiddle = app_alloc(side() * side(), sizeof(*s.twiddle));
+	free(roots);
+	roots = app_private(side() / 2, sizeof(*roots));
+	for (i = 0; i < side() / 2; i++)
+		roots[i] = root((double)i / (double)side());
+}
+
+static double complex initial(size_t i)
+{
+	return app_random(1, i) - 0.5 + I * (app_random(2, i) - 0.5);
+}
+
+static void fill(const struct app_worker *w)
+{
+	double points = (double)(side() * side());
+	size_t row, end, i;
+
+	app_share(side(), w->id, w->count, &row, &end);
+	for (; row < end; row++) {
+		for (i = 0; i < side(); i++) {
+			s.a[row * side() + i] = initial(row * side() + i);
+			s.twiddle[row * side() + i] = root((double)(row * i) / points) /
+						      (double)side();
+		}
+	}
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Own rows of @to from the columns of @from, in patches from row @begin of @from to @end. */
+static void transpose_part(const double complex *from, double complex *to, size_t first, size_t last,
+			   size_t begin, size_t end)
+{
+	size_t row, col, i, j;
+
+	for (row = first; row < last; row += PATCH)
+		for (col = begin; col < end; col += PATCH)
+			for (i = row; i < least(row + PATCH, last); i++)
+				for (j = col; j < least(col + PATCH, end); j++)
+					to[i * side() + j] = from[j * side() + i];
+}
+
+static void transpose(const struct app_worker *w, const double complex *from, double complex *to)
+{
+	size_t first, last, begin, end;
+	unsigned int i;
+
+	app_share(side(), w->id, w->count, &first, &last);
+	for (i = 1; i <= w->count; i++) {
+		app_share(side(), (w->id + i) % w->count, w->count, &begin, &end);
+		transpose_part(from, to, first, last, begin, end);
+	}
+}
+
+static void reverse_bits(double complex *row)
+{
+	size_t i, bit, j = 0;
+
+	for (i = 0; i < side(); i++) {
+		if (i < j) {
+			double complex x = row[i];
+
+			row[i] = row[j];
+			row[j] = x;
+		}
+		for (bit = side() / 2; bit && j & bit; bit /= 2)
+			j ^= bit;
+		j |= bit;
+	}
+}
+
+/*
+ * J. Cooley, J. Tukey, 1965, decimation in time. The product is written out: C's own complex product
+ * asks whether anything is infinite.
+ */
+static void transform(double complex *row)
+{
+	size_t half, group, k;
+
+	reverse_bits(row);
+	for (half = 1; half < side(); half *= 2) {
+		size_t step = side() / (2 * half);
+
+		for (group = 0; group < side(); group += 2 * half) {
+			double complex *a = row + group, *b = a + half;
+
+			for (k = 0; k < half; k++) {
+				double re = creal(roots[k * step]), im = cimag(roots[k * step]);
+				double complex x = CMPLX(re * creal(b[k]) - im * cimag(b[k]),
+							 re * cimag(b[k]) + im * creal(b[k]));
+
+				b[k] = a[k] - x;
+				a[k] += x;
+			}
+		}
+	}
+}
+
+static void transform_rows(const struct app_worker *w, double complex *matrix)
+{
+	size_t row, end;
+
+	app_share(side(), w->id, w->count, &row, &end);
+	for (; row < end; row++)
+		transform(matrix + row * side());
+}
+
+static void twiddle_rows(const struct app_worker *w, double complex *matrix)
+{
+	size_t row, end, i;
+
+	app_share(side(), w->id, w->count, &row, &end);
+	for (i = row * side(); i < end * side(); i++) {
+		double re = creal(s.twiddle[i]), im = cimag(s.twiddle[i]);
+
+		matrix[i] = CMPLX(re * creal(matrix[i]) - im * cimag(matrix[i]),
+				  re * cimag(matrix[i]) + im * creal(matrix[i]));
+	}
+}
+
+static void six_steps(const struct app_worker *w, double complex *from, double complex *to)
+{
+	transpose(w, from, to);
+	transform_rows(w, to);
+	twiddle_rows(w, to);
+	app_barrier(w);
+	transpose(w, to, from);
+	transform_rows(w, from);
+	app_barrier(w);
+	transpose(w, from, to);
+	app_barrier(w);
+}
+
+static void work(const struct app_worker *w)
+{
+	long i;
+
+	for (i = 0; i < transforms; i++) {
+		six_steps(w, i % 2 ? s.b : s.a, i % 2 ? s.a : s.b);
+		app_progress(w, i + 1, transforms);
+	}
+}
+
+static const double complex *result(const struct state *state)
+{
+	return transforms % 2 ? state->b : state->a;
+}
+
+/* Two transforms reverse the order of all points but the first. */
+static double complex expected(size_t k)
+{
+	const size_t n = side() * side();
+	double complex x = 0;
+	size_t i;
+
+	if (transforms % 4 >= 2)
+		k = (n - k) % n;
+	if (transforms % 2 == 0)
+		return initial(k);
+	for (i = 0; i < n; i++)
+		x += initial(i) * root((double)(i * k % n) / (double)n);
+	return x / (double)side();
+}
+
+/* Parseval's theorem over all points, and some points by the definition of the transform. */
+static const char *right(void)
+{
+	const size_t n = side() * side();
+	const double complex *to = result(&s);
+	double before = 0, after = 0;
+	size_t i, trial;
+
+	for (i = 0; i < n; i++) {
+		double complex x = initial(i);
+
+		before += creal(x) * creal(x) + cimag(x) * cimag(x);
+		after += creal(to[i]) * creal(to[i]) + cimag(to[i]) * cimag(to[i]);
+	}
+	if (!(app_distance(before, after, 0) < 1e-12))
+		return app_text("the sum of squares is %g, not %g", after, before);
+	for (trial = 0; trial < 4; trial++) {
+		size_t k = app_random_bits(3, trial) % n;
+		double off = cabs(expected(k) - to[k]);
+
+		if (!(off < 1e-10))
+			return app_text("point %zu is off by %g", k, off);
+	}
+	return NULL;
+}
+
+static const char *same(const void *shared)
+{
+	return memcmp(result(shared), result(&s), side() * side() * sizeof(*s.a)) ?
+	       "a point differs" : NULL;
+}
+
+const struct app_program app_program = {
+	.name = "fft",
+	.what = "A complex one-dimensional Fourier transform in six steps.",
+	.options = options,
+	.state = &s,
+	.state_bytes = sizeof(s),
+	.agrees = "equal to the sequential run, bit for bit",
+	.check = check,
+	.layout = layout,
+	.fill = fill,
+	.work = work,
+	.right = right,
+	.same = same,
+};
