@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Building an octree by many workers, in two ways.
+ *
+ * Under locks: J. Singh et al., "Load balancing and data locality in adaptive hierarchical N-body
+ * methods", JPDC 27, 1995. Each worker puts its bodies into one tree; who changes a cell holds its
+ * lock. Nobody reads a child without that lock, but for children that it knows to be cells.
+ *
+ * Spatial: H. Shan, J. Singh, "Parallel tree building on a range of shared address space
+ * multiprocessors", IPPS 1998. The top of the tree is cut into octants, dealt out by numbers of
+ * bodies. One worker builds what is in an octant, without locks, whosever the bodies are.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "barnes.h"
+
+#define LOCKS 2048
+#define TOP_LEVELS 3
+#define TOP ((size_t)1 << 3 * TOP_LEVELS)	/* octants */
+
+/* A cube of the tree. */
+struct cube {
+	double centre[3], half;
+	int level;
+};
+
+static size_t cells_each(unsigned int workers)
+{
+	return 2 * (size_t)barnes_bodies / workers + 1024;
+}
+
+void barnes_tree_layout(unsigned int workers)
+{
+	barnes.cell = app_alloc(workers, cells_each(workers) * sizeof(*barnes.cell));
+	barnes.levels = app_alloc(workers, sizeof(*barnes.levels));
+	barnes.reach = app_alloc(workers, sizeof(*barnes.reach));
+	barnes.top = app_alloc(TOP, sizeof(*barnes.top));
+	barnes.count = app_alloc(workers, TOP * sizeof(*barnes.count));
+	barnes.order = app_alloc((size_t)barnes_bodies, sizeof(*barnes.order));
+}
+
+void barnes_builder_init(struct builder *b, const struct app_worker *w, unsigned int workers)
+{
+	size_t each = cells_each(workers);
+
+	b->w = w;
+	b->own = app_private((size_t)barnes_bodies, sizeof(*b->own));
+	b->first = (int)(w->id * each);
+	b->end = (int)((w->id == w->count - 1 ? workers : w->id + 1) * each);
+	b->level = app_private((size_t)(b->end - b->first), sizeof(*b->level));
+	b->known = app_private(workers * each, sizeof(*b->known));
+}
+
+void barnes_builder_end(struct builder *b)
+{
+	free(b->known);
+	free(b->level);
+	free(b->own);
+}
+
+/* Half the side of a cube around all bodies; the same whoever owns which. */
+static void find_reach(struct builder *b)
+{
+	double reach = 0;
+	unsigned int id;
+	size_t i;
+	int k;
+
+	for (i = 0; i < b->owned; i++)
+		for (k = 0; k < 3; k++)
+			reach = fmax(reach, fabs(barnes.body[b->own[i]].at[k]));
+	barnes.reach[b->w->id] = reach;
+	app_barrier(b->w);
+	for (id = 0; id < b->w->count; id++)
+		reach = fmax(reach, barnes.reach[id]);
+	b->reach = reach * 1.001;
+}
+
+static struct cube root_cube(const struct builder *b)
+{
+	return (struct cube){ .half = b->reach };
+}
+
+/* Goes down into the octant that a point is in; its number. */
+static int enter(struct cube *c, const double at[3])
+{
+	int octant = 0;
+	int k;
+
+	c->half /= 2;
+	if (++c->level >= BARNES_LEVELS)
+		app_die("two bodies are at the same place");
+	for (k = 0; k < 3; k++) {
+		bool high = at[k] >= c->centre[k];
+
+		octant = 2 * octant + high;
+		c->centre[k] += high ? c->half : -c->half;
+	}
+	return octant;
+}
+
+static int new_cell(struct builder *b, int level)
+{
+	int number = b->first + b->used;
+
+	if (number == b->end)
+		app_die("there are more than %d cells", b->end - b->first);
+	memset(barnes.cell[number].child, 0, sizeof(barnes.cell[number].child));
+	memset(b->known[number], 0, sizeof(b->known[number]));
+	b->level[b->used++] = (unsigned char)level;
+	return number;
+}
+
+/* A cell of cube @c for two bodies, with as many cells inside as it takes to part them. */
+static int part(struct builder *b, struct cube c, int one, int other)
+{
+	struct cube inside = c;
+	int number = new_cell(b, c.level);
+	int octant = enter(&inside, barnes.body[BARNES_BODY(one)].at);
+	int second = enter(&c, barnes.body[BARNES_BODY(other)].at);
+
+	if (octant != second) {
+		barnes.cell[number].child[octant] = one;
+		barnes.cell[number].child[second] = other;
+	} else {
+		barnes.cell[number].child[octant] = part(b, inside, one, other);
+		b->known[number][octant] = barnes.cell[number].child[octant];
+	}
+	return number;
+}
+
+/*
+ * Puts a body into the tree from a cell on. A child that is known to be a cell stays one. What else it
+ * is may change until its cell is locked; then a cell that another worker put there is complete.
+ */
+static void insert(struct builder *b, unsigned int body, int number, struct cube c, bool locked)
+{
+	const double *at = barnes.body[body].at;
+
+	for (;;) {
+		int octant = enter(&c, at);
+		int *known = &b->known[number][octant];
+		int *child = &barnes.cell[number].child[octant];
+		bool done = false;
+
+		if (!*known) {
+			if (locked)
+				app_lock(b->w, (uint64_t)number % LOCKS);
+			if (*child == BARNES_NONE) {
+				*child = BARNES_BODY(body);
+				done = true;
+			} else if (BARNES_IS_BODY(*child)) {
+				*child = part(b, c, *child, BARNES_BODY(body));
+				done = true;
+			}
+			if (BARNES_IS_CELL(*child)) {
+				*known = *child;
+				if (!done)	/* made by another: nothing in it is known yet */
+					memset(b->known[*child], 0, sizeof(b->known[*child]));
+			}
+			if (locked)
+				app_unlock(b->w, (uint64_t)number % LOCKS);
+		}
+		if (done)
+			return;
+		number = *known;
+	}
+}
+
+static void build_locked(struct builder *b)
+{
+	size_t i;
+
+	if (!b->w->id)
+		new_cell(b, 0);
+	else
+		memset(b->known[0], 0, sizeof(b->known[0]));
+	app_barrier(b->w);
+	for (i = 0; i < b->owned; i++)
+		insert(b, b->own[i], 0, root_cube(b), true);
+}
+
+/* The octant of the top that a point is in, and its cube. */
+static size_t enter_top(const struct builder *b, const double at[3], struct cube *c)
+{
+	size_t octant = 0;
+	int i;
+
+	*c = root_cube(b);
+	for (i = 0; i < TOP_LEVELS; i++)
+		octant = 8 * octant + (size_t)enter(c, at);
+	return octant;
+}
+
+/* Bodies of each octant together in barnes.order; sums of them by octant in @start. */
+static void sort_by_octant(struct builder *b, size_t start[TOP + 1])
+{
+	size_t *count = barnes.count + b->w->id * TOP;
+	size_t *place = app_private(TOP, sizeof(*place));
+	size_t octant, i, sum = 0;
+	unsigned int id;
+	struct cube c;
+
+	memset(count, 0, TOP * sizeof(*count));
+	for (i = 0; i < b->owned; i++)
+		count[enter_top(b, barnes.body[b->own[i]].at, &c)]++;
+	app_barrier(b->w);
+	for (octant = 0; octant < TOP; octant++) {
+		start[octant] = sum;
+		for (id = 0; id < b->w->count; id++) {
+			if (id == b->w->id)
+				place[octant] = sum;
+			sum += barnes.count[id * TOP + octant];
+		}
+	}
+	start[TOP] = sum;
+	for (i = 0; i < b->owned; i++) {
+		octant = enter_top(b, barnes.body[b->own[i]].at, &c);
+		barnes.order[place[octant]++] = b->own[i];
+	}
+	app_barrier(b->w);
+	free(place);
+}
+
+/* What is in one octant of the top: nothing, a body, or a cell that this worker makes. */
+static int build_octant(struct builder *b, const unsigned int *bodies, size_t count)
+{
+	struct cube c;
+	size_t i;
+	int number;
+
+	if (count < 2)
+		return count ? BARNES_BODY(bodies[0]) : BARNES_NONE;
+	enter_top(b, barnes.body[bodies[0]].at, &c);
+	number = new_cell(b, TOP_LEVELS);
+	for (i = 0; i < count; i++)
+		insert(b, bodies[i], number, c, false);
+	return number;
+}
+
+/* Cells above @count children of the top, for the first worker. */
+static int build_top(struct builder *b, const int *children, size_t count, int level)
+{
+	int number, octant;
+
+	if (count == 1)
+		return *children;
+	number = new_cell(b, level);
+	for (octant = 0; octant < 8; octant++)
+		barnes.cell[number].child[octant] =
+			build_top(b, children + (size_t)octant * count / 8, count / 8, level + 1);
+	return number;
+}
+
+static void build_spatial(struct builder *b)
+{
+	size_t *start = app_private(TOP + 1, sizeof(*start));
+	size_t octant, first, end;
+
+	if (!b->w->id) {
+		/* The root must be the first cell, so the top gets its cells before its children are known. */
+		memset(barnes.top, 0, TOP * sizeof(*barnes.top));
+		build_top(b, barnes.top, TOP, 0);
+	}
+	sort_by_octant(b, start);
+	app_share((size_t)barnes_bodies, b->w->id, b->w->count, &first, &end);
+	for (octant = 0; octant < TOP; octant++)
+		if (start[octant] >= first && start[octant] < end)
+			barnes.top[octant] = build_octant(b, barnes.order + start[octant],
+							  start[octant + 1] - start[octant]);
+	app_barrier(b->w);
+	if (!b->w->id) {
+		int used = b->used;
+
+		b->used = 0;	/* the same cells again */
+		build_top(b, barnes.top, TOP, 0);
+		b->used = used;
+	}
+	free(start);
+}
+
+/* Mass, centre and cost of a cell, from those of its children. */
+static void sum_cell(struct cell *cell)
+{
+	int octant, k;
+
+	cell->mass = 0;
+	cell->cost = 0;
+	memset(cell->at, 0, sizeof(cell->at));
+	for (octant = 0; octant < 8; octant++) {
+		int child = cell->child[octant];
+		const struct body *body = &barnes.body[BARNES_BODY(child)];
+		const struct cell *inner = &barnes.cell[child];
+		bool is_body = BARNES_IS_BODY(child);
+		double mass;
+
+		if (child == BARNES_NONE)
+			continue;
+		mass = is_body ? body->mass : inner->mass;
+		cell->mass += mass;
+		cell->cost += is_body ? body->cost : inner->cost;
+		for (k = 0; k < 3; k++)
+			cell->at[k] += mass * (is_body ? body->at[k] : inner->at[k]);
+	}
+	for (k = 0; cell->mass > 0 && k < 3; k++)
+		cell->at[k] /= cell->mass;
+}
+
+/* Level by level from the deepest on, each worker the cells that it made. */
+static void sum_up(struct builder *b)
+{
+	int level, levels = 0, i;
+	unsigned int id;
+
+	for (i = 0; i < b->used; i++)
+		levels = b->level[i] >= levels ? b->level[i] + 1 : levels;
+	barnes.levels[b->w->id] = levels;
+	app_barrier(b->w);
+	for (id = 0; id < b->w->count; id++)
+		levels = barnes.levels[id] > levels ? barnes.levels[id] : levels;
+	for (level = levels - 1; level >= 0; level--) {
+		for (i = 0; i < b->used; i++)
+			if (b->level[i] == level)
+				sum_cell(&barnes.cell[b->first + i]);
+		app_barrier(b->w);
+	}
+}
+
+void barnes_tree_build(struct builder *b, bool spatial)
+{
+	find_reach(b);
+	b->used = 0;
+	if (spatial)
+		build_spatial(b);
+	else
+		build_locked(b);
+	sum_up(b);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * A family tree with what is known of its members' genes (pedigree.c), for ilink.c.
+ *
+ * There are three loci: a gene that makes its bearer ill, and two markers that can be seen. A haplotype
+ * is one allele for each; a person has two, in no order.
+ */
+#ifndef APP_ILINK_H
+#define APP_ILINK_H
+
+#include "app.h"
+
+#define ILINK_LOCI 3
+#define ILINK_CHILDREN_MAX 8
+#define ILINK_NOBODY (-1)
+
+enum { ILINK_ILLNESS, ILINK_MARKER_1, ILINK_MARKER_2 };
+
+/**
+ * struct person - a member of the tree
+ * @spouse:   who married into the tree to this one, or ILINK_NOBODY
+ * @child:    theirs
+ * @children: their number
+ * @founder:  the parents are not in the tree
+ * @typed:    the markers were looked at
+ * @ill:      the illness was seen
+ * @seen:     at each locus, the alleles of both haplotypes
+ */
+struct person {
+	int spouse;
+	int child[ILINK_CHILDREN_MAX];
+	int children;
+	bool founder, typed, ill;
+	unsigned char seen[ILINK_LOCI][2];
+};
+
+extern long ilink_alleles;	/* of a marker */
+
+/* Alleles of a locus, and how frequent one of them is. */
+size_t ilink_alleles_at(int locus);
+double ilink_frequency(int locus, size_t allele);
+
+/*
+ * A tree of @generations below one couple, each couple with @children, those of the last generation
+ * single. Of a couple the one of the tree comes first; parents come before children. Sets *@count.
+ */
+struct person *ilink_pedigree(long generations, long children, size_t *count);
+
+/* The chance of what was seen of a person at one locus, if these are the alleles. */
+double ilink_chance(const struct person *p, int locus, size_t one, size_t other);
+
+/* The logarithm of the likelihood of all that was seen at one locus, whatever the others are. */
+double ilink_single(const struct person *person, size_t count, int locus);
+
+#endif
