@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The programs of userspace/apps without a region: the workers of all ranks are threads of one
+ * process, with pthreads' barriers and locks. On the host, under ThreadSanitizer, this tells
+ * whether a program orders all its accesses, which is what it needs on any memory of dsm.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "../../userspace/apps/memory.h"
+
+#define LOCKS 4096u	/* keys that share one are only slower, as long as a worker holds one lock */
+
+static pthread_barrier_t barrier;
+static pthread_mutex_t locks[LOCKS];
+static pthread_mutex_t flags_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t flags_changed = PTHREAD_COND_INITIALIZER;
+static bool *flags;
+static void (*worker_body)(const struct app_worker *w);
+
+bool memory_is_shared(void)
+{
+	return true;
+}
+
+/* $DSM_RANKS is how many ranks there would be. */
+void memory_open(const char *region, struct app_worker *first)
+{
+	const char *ranks = getenv("DSM_RANKS");
+
+	(void)region;
+	first->ranks = ranks ? (unsigned int)atoi(ranks) : 1;
+}
+
+void *memory_at(size_t offset, size_t bytes)
+{
+	(void)offset;
+	return app_private(1, bytes);
+}
+
+void memory_need(size_t bytes)
+{
+	(void)bytes;
+}
+
+static void *run_worker(void *w)
+{
+	worker_body(w);
+	return NULL;
+}
+
+void memory_run(const struct app_worker *first, void (*body)(const struct app_worker *w))
+{
+	struct app_worker *workers = app_private(first->count, sizeof(*workers));
+	pthread_t *threads = app_private(first->count, sizeof(*threads));
+	unsigned int i;
+
+	worker_body = body;
+	pthread_barrier_init(&barrier, NULL, first->count);
+	for (i = 0; i < LOCKS; i++)
+		pthread_mutex_init(&locks[i], NULL);
+	for (i = 0; i < first->count; i++) {
+		workers[i] = *first;
+		workers[i].id = i;
+		workers[i].rank = i / first->threads;
+		workers[i].thread = i % first->threads;
+		if (pthread_create(&threads[i], NULL, run_worker, &workers[i]))
+			app_die("no thread");
+	}
+	for (i = 0; i < first->count; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+	free(workers);
+}
+
+void memory_roi_begin(void)
+{
+}
+
+void memory_roi_end(const struct app_worker *w)
+{
+	(void)w;
+}
+
+void memory_roi_print(const char *name, unsigned int ranks)
+{
+	(void)name;
+	(void)ranks;
+}
+
+void memory_close(const struct app_worker *first)
+{
+	(void)first;
+}
+
+void app_barrier(const struct app_worker *w)
+{
+	if (!w->alone)
+		pthread_barrier_wait(&barrier);
+}
+
+void app_lock(const struct app_worker *w, uint64_t key)
+{
+	if (!w->alone)
+		pthread_mutex_lock(&locks[key % LOCKS]);
+}
+
+void app_unlock(const struct app_worker *w, uint64_t key)
+{
+	if (!w->alone)
+		pthread_mutex_unlock(&locks[key % LOCKS]);
+}
+
+/* Called again for the reference, which uses none. */
+void app_flags(size_t count)
+{
+	if (!flags)
+		flags = calloc(count, sizeof(*flags));
+}
+
+void app_flag_set(const struct app_worker *w, size_t flag)
+{
+	if (w->alone)
+		return;
+	pthread_mutex_lock(&flags_lock);
+	flags[flag] = true;
+	pthread_cond_broadcast(&flags_changed);
+	pthread_mutex_unlock(&flags_lock);
+}
+
+void app_flag_wait(const struct app_worker *w, size_t flag)
+{
+	if (w->alone)
+		return;
+	pthread_mutex_lock(&flags_lock);
+	while (!flags[flag])
+		pthread_cond_wait(&flags_changed, &flags_lock);
+	pthread_mutex_unlock(&flags_lock);
+}
