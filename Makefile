@@ -13,8 +13,8 @@ PARTS := userspace userspace/apps tools/dsmctl tools/dsmrun tools/bench
 
 need = @tools/setup/need
 
-.PHONY: all module user demo bench check quick unit model lint debug-kernel \
-	install uninstall clean help
+.PHONY: all module user demo bench check check-all check-all-report quick unit model lint \
+	debug-kernel install uninstall clean help
 .DEFAULT_GOAL := all
 
 all: module user
@@ -42,6 +42,13 @@ bench:
 check:
 	$(need) module user guest kernels unit ksft ssh lint debug-kernel bench
 	@tools/check/run check
+
+check-all:
+	$(need) module user guest kernels unit ksft ssh lint debug-kernel bench
+	@tools/check/all $(SHARD)
+
+check-all-report:
+	@tools/check/all --report
 
 quick:
 	$(need) module user guest kernels unit ksft
@@ -83,6 +90,8 @@ help:
 	'make bench          times of everything beside raw verbs, in guests (at most 20 minutes);' \
 	'                    JSON=FILE writes them down, FULL=1 takes all settings' \
 	'make check          every test; last line "N passed, N failed" (at most 45 minutes)' \
+	'make check-all      the same with all settings, long runs and 6.1, in 5 shards of at most' \
+	'                    40 minutes; SHARD=2/5: one; make check-all-report: what has run' \
 	'make quick          the part of check that fits into 8 minutes' \
 	'make unit           core units on the host, under ASan and UBSan' \
 	'make model          the protocol explorer, on the host' \

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests of settings together: combinations of how pages, diffs and locks travel, and every preset.
+
+A combination is a test: the programs of the suite run on a region with it, and the counters
+must show that what was asked for is what happened.
+"""
+import hashlib
+import itertools
+import json
+import os
+import tempfile
+
+from scene import counters, expect, ranks, region
+
+AXES = (("fetch", ("copy", "nocopy", "read")),
+        ("diffpath", ("msg", "write", "auto")),
+        ("diff", ("orig", "pipe:4096:1", "pipe:32768:4")),
+        ("sync", ("msg", "rdma")),
+        ("grain", ("1", "4", "8")))
+PRESETS = ("hlrc", "hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "sc")
+REGION = "1M"
+NAME = object()		# in a program's arguments: its region's name
+# More than half of the pages: only then diffpath=auto has a chunk registered.
+FILE_BYTES = 200 * 4096 + 100
+FILES_MOST = 20
+
+
+def _policy(c, name):
+    """The settings of a region, as the module says them."""
+    listed = json.loads(c.nodes[0].check(["dsmctl", "region", "list", "--json"]).out)
+    text = next(r["policy"] for r in listed if r["name"] == name)
+    return dict(word.split("=") for word in text.split(","))
+
+
+def _totals(c):
+    """Counters of all nodes together."""
+    total = {}
+    for node in c.nodes:
+        for name, value in counters(node).items():
+            total[name] = total.get(name, 0) + value
+    return total
+
+
+def _file(c, name, turn):
+    """Whole pages, written by write() on a node, and read by read() on the next; all bytes change."""
+    source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
+    with tempfile.NamedTemporaryFile() as f:
+        data = bytes(b & 0x7f | 1 | turn % 2 << 7 for b in os.urandom(FILE_BYTES))
+        f.write(data)
+        f.flush()
+        source.put(f.name, "/work/data", 0o644)
+    source.sh(f"dd if=/work/data of=/dev/dsm-{name} bs=64k conv=notrunc 2>/dev/null")
+    got = sink.sh(f"head -c {FILE_BYTES} /dev/dsm-{name} | md5sum").out.split()[0]
+    expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")
+
+
+def _files(c, name, direct):
+    """Each node in turn; direct: until pages were written directly, for which keys must have come."""
+    before = _totals(c)["direct_pages"]
+    for turn in range(FILES_MOST):
+        _file(c, name, turn)
+        if turn + 1 >= c.count and (not direct or _totals(c)["direct_pages"] > before):
+            return
+    raise AssertionError(f"no page was written directly in {FILES_MOST} turns")
+
+
+def _programs(c, policy, much):
+    """Locks, barriers, flags, false sharing, io_uring, files; `much` as in the suite itself."""
+    ppn = 2 if much else 1
+    runs = [(["exchange", 50, 4096, NAME], ppn),
+            (["counter", NAME, *((8, 100) if much else (2, 30)), 6], ppn),
+            (["barriers", NAME, *((4, 40) if much else (2, 10))], ppn),
+            (["overlap", NAME, (4 if much else 1) * c.count], 1)]
+    # It stores to neighbouring bytes: only the finest grain has those of two nodes apart.
+    if not {"grain=4", "grain=8"} & set(policy):
+        runs.append((["sharing", NAME, 4, 25 if much else 6], ppn))
+    for argv, processes in runs:
+        with region(c, REGION, "home=rr", *policy) as name:
+            ranks(c, [name if word is NAME else word for word in argv], processes, 180)
+    with region(c, REGION, "home=rr", *policy) as name:
+        _files(c, name, {"diffpath=write", "diffpath=auto"} & set(policy))
+
+
+def _check_paths(settings, grown):
+    """What was asked for is what was used, and nothing else was."""
+    def used(name, wanted):
+        expect((grown[name] > 0) == wanted, f"{name} grew by {grown[name]}")
+
+    used("page_reads", settings["fetch"] == "read")
+    if settings["fetch"] != "read":
+        used("page_writes", settings["fetch"] == "nocopy")
+    used("direct_pages", settings["diffpath"] != "msg")
+    used("xfer_atomics", settings["sync"] == "rdma")
+    expect(grown["diffs"] > 0, "no diff was made")
+
+
+class Combination:
+    """One value for each axis, on all nodes."""
+
+    def __init__(self, values, much):
+        self.settings = dict(zip((axis for axis, _ in AXES), values))
+        self.much = much
+        self.__name__ = "with." + ",".join(f"{k}={v}" for k, v in self.settings.items())
+
+    def __call__(self, c):
+        policy = [f"{k}={v}" for k, v in self.settings.items()]
+        with region(c, REGION, *policy) as name:
+            said = _policy(c, name)
+        for key, value in self.settings.items():
+            expect(said[key] == value, f"{key} is {said[key]}")
+        before = _totals(c)
+        _programs(c, policy, self.much)
+        after = _totals(c)
+        _check_paths(self.settings, {k: after[k] - before[k] for k in after})
+
+
+class Preset:
+    """A preset, on all nodes."""
+
+    def __init__(self, preset):
+        self.preset = preset
+        self.__name__ = f"preset.{preset}"
+
+    def __call__(self, c):
+        _programs(c, [f"preset={self.preset}"], True)
+
+
+def _pairs_of(values):
+    return set(itertools.combinations(enumerate(values), 2))
+
+
+def covering():
+    """Few combinations that hold every pair of values of two axes; always the same ones."""
+    every = list(itertools.product(*(values for _, values in AXES)))
+    missing = set().union(*map(_pairs_of, every))
+    chosen = []
+    while missing:
+        best = max(every, key=lambda values: len(_pairs_of(values) & missing))
+        chosen.append(best)
+        missing -= _pairs_of(best)
+    return chosen
+
+
+def share(part):
+    """Of all combinations those of part "k/n"."""
+    number, parts = map(int, part.split("/"))
+    every = list(itertools.product(*(values for _, values in AXES)))
+    return every[number - 1::parts]
+
+
+def tests(values, much):
+    """The tests of combinations."""
+    return tuple(Combination(v, much) for v in values)
