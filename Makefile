@@ -37,7 +37,7 @@ bench:
 	$(need) module user guest kernels bench
 	+@$(MAKE) --no-print-directory KVER=$(or $(KVER),all) module user
 	@tools/bench/run $(if $(KVER),--kernel $(KVER)) $(if $(FULL),--full) \
-		$(if $(JSON),--json $(JSON)) --plots $(BUILD)/bench
+		$(if $(JSON),--json $(JSON)) --plots $(BUILD)/bench $(if $(DOC),--document)
 
 check:
 	$(need) module user guest kernels unit ksft ssh lint debug-kernel bench
@@ -88,7 +88,8 @@ help:
 	'                    are here, else for every installed Debian kernel with headers' \
 	'make demo           four guests compute on one shared memory (about 5 minutes)' \
 	'make bench          times of everything beside raw verbs, in guests (at most 20 minutes);' \
-	'                    JSON=FILE writes them down, FULL=1 takes all settings' \
+	'                    JSON=FILE writes them down, FULL=1 takes all settings, DOC=1 puts' \
+	'                    tables and plots into Documentation/performance.rst' \
 	'make check          every test; last line "N passed, N failed" (at most 45 minutes)' \
 	'make check-all      the same with all settings, long runs and 6.1, in 5 shards of at most' \
 	'                    40 minutes; SHARD=2/5: one; make check-all-report: what has run' \

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """The goals: ratios of medians within one run. Reports them all; that one is missed is no failure."""
+import re
+
+from .plan import ORIG_PIPE, SLEEPING
 from .results import figure
 
 MIB = 1 << 20
+FETCH = "page fetch"
 RELEASES = "releases"
 # Settings with which neighbours of a page that faults are fetched as well.
 AROUND = ("", "fetch=copy", "fetch=nocopy", "fetch=read")
@@ -68,11 +72,13 @@ def _barrier(nodes):
 
 GOALS = (
     Goal("cold page fetch, fetch=read, against ib_read_lat 4 KiB polling", 1.25,
-         lambda n: n.of("fetch_cold", "fetch=read"), lambda n: n.of("ib_read_lat_4096")),
-    Goal("cold page fetch, fetch=read, against the chained READs with events", 1.25,
-         lambda n: n.of("fetch_cold", "fetch=read"), lambda n: n.of("chained_read_events")),
+         lambda n: n.of("fetch_cold", "fetch=read", None, FETCH),
+         lambda n: n.of("ib_read_lat_4096")),
+    Goal("cold page fetch, fetch=read, waiters sleep, against the chained READs with events", 1.25,
+         lambda n: n.of("fetch_cold", "fetch=read", None, SLEEPING),
+         lambda n: n.of("chained_read_events")),
     Goal("cold page fetch, fetch=nocopy, against ib_send_lat 64 B + ib_write_lat 4 KiB", 1.3,
-         lambda n: n.of("fetch_cold", "fetch=nocopy"),
+         lambda n: n.of("fetch_cold", "fetch=nocopy", None, FETCH),
          lambda n: n.of("ib_send_lat_64") + n.of("ib_write_lat_4096")),
     Goal("sequential read of 16 MiB, fault-around, best fetch, against ib_read_bw", 1.25,
          lambda n: n.least("sequential_16MiB", settings=AROUND),
@@ -101,7 +107,7 @@ GOALS = (
          lambda n: n.of("release_128_words", "", None, TOLD), Numbers.round_trip),
     Goal("release of 128 pages with one word each, against diff=orig", 0.1,
          lambda n: n.of("release_128_words", "", None, RELEASES),
-         lambda n: n.of("release_128_words", "diff=orig", None, RELEASES)),
+         lambda n: n.of("release_128_words", "diff=orig,diffpath=msg", None, ORIG_PIPE)),
     Goal("release of 256 whole pages, against ib_write_bw 64 KiB", 1.25,
          lambda n: n.of("release_256_pages", "", None, RELEASES),
          lambda n: n.transfer("ib_write_bw_65536", MIB)),
@@ -140,6 +146,40 @@ def evaluate(results, kernels):
                 entry["note"] = f"not measured: {e.args[0]}"
             out.append(entry)
     return out
+
+
+def break_even(results, kernel):
+    """
+    Up to how many runs in a page writing each of them into the master copy is not slower than
+    packing them: {"kernel", "runs", "note"}, by straight lines between the numbers measured.
+    """
+    times = {"write": {}, "msg": {}}
+    for row in results.rows.values():
+        m = re.fullmatch(r"runs_(\d+)", row.name)
+        path = row.setting.removeprefix("diffpath=")
+        if m and row.kernel == kernel and path in times:
+            times[path][int(m[1])] = row.median
+    lead = {n: times["msg"][n] - times["write"][n] for n in sorted(times["msg"])
+            if n in times["write"]}
+    out = {"kernel": kernel, "runs": None, "note": ""}
+    won = [n for n, us in lead.items() if us >= 0]
+    if not lead:
+        out["note"] = "not measured"
+    elif not won:
+        out["note"] = f"packed is faster from {min(lead)} run on"
+    elif won[-1] == max(lead):
+        out["note"] = f"direct is not slower up to {max(lead)} runs"
+    else:
+        low = won[-1]
+        high = min(n for n in lead if n > low)
+        out["runs"] = round(low + (high - low) * lead[low] / (lead[low] - lead[high]), 1)
+    return out
+
+
+def break_even_line(entry):
+    """The break-even of a kernel as text."""
+    said = entry["note"] or f"break-even at {entry['runs']:g} runs"
+    return (f"Direct writes against packed diffs, 8 bytes a run, kernel {entry['kernel']}: {said}")
 
 
 def table(entries):

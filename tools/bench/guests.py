@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """Measures on a cluster of guests: perftest, plain verbs, and dsm-bench on regions of each setting."""
+import contextlib
 import json
 import os
 import re
 import signal
+import statistics
 import threading
 import time
 
@@ -12,8 +14,8 @@ from vm.channel import GuestError
 
 from .plan import ANYWHERE, ELSEWHERE
 
-PERFTEST = ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", "ib_write_bw",
-            "ib_read_bw")
+BANDWIDTHS = ("ib_send_bw", "ib_write_bw", "ib_read_bw")
+PERFTEST = ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", *BANDWIDTHS)
 PERFTEST_SECONDS = 30
 QUICK_LATENCIES = (("ib_send_lat", 64, []), ("ib_write_lat", 64, []), ("ib_write_lat", 4096, []),
                    ("ib_read_lat", 4096, []), ("ib_atomic_lat", 0, []))
@@ -25,9 +27,9 @@ PROGRAM_SECONDS = 120
 TEST_PORT = 18700
 # "around=off" keeps prefetching out of the times of single pages.
 PLAIN_FETCH = "around=off"
-
-
 REGION_TRIES = 8
+TRACING = "/sys/kernel/tracing"
+CHUNKS = 12
 
 
 class Refused(Exception):
@@ -87,7 +89,7 @@ class Guests:
                               ("_events" if flags else ""), "rank": 1, "unit": "us",
                               "n": int(line[1]), "median": line[4], "min": line[2],
                               "max": line[3]})
-        for tool in ("ib_write_bw", "ib_read_bw"):
+        for tool in BANDWIDTHS:
             line = self._perftest(tool, "-s", "65536", "-n", "100" if self.quick else "300")
             if line:
                 lines.append({"name": f"{tool}_65536", "rank": 1, "unit": "MiB/s",
@@ -109,6 +111,27 @@ class Guests:
         self._take("floors", "", [job])
 
     # dsm
+
+    def registrations(self):
+        """REG_MR of chunks in the module, from posting to its completion, timed by the kernel."""
+        home, asker = self.cluster.nodes[:2]
+        name = self._create("fetch=read")
+        at = f"for i in $(seq 0 {CHUNKS - 1}); do dd bs=2M count=1 conv=notrunc"
+        r = home.run(["sh", "-c", f"cd {TRACING} && echo dsm_xfer_register > set_ftrace_filter && "
+                      "echo function_graph > current_tracer"])
+        if r.status:
+            self.say("  no tracer of functions")
+            return
+        home.check(["sh", "-c", f"{at} if=/dev/zero of=/dev/dsm-{name} seek=$i || exit; done"])
+        asker.check(["sh", "-c", f"{at} of=/dev/null if=/dev/dsm-{name} skip=$i || exit; done"])
+        text = home.check(["sh", "-c", f"cd {TRACING} && cat trace && echo nop > current_tracer && "
+                           "echo > set_ftrace_filter"]).out
+        home.check(["dsmctl", "region", "destroy", name])
+        times = sorted(float(us) for us in re.findall(r"([\d.]+) us +\|", text))
+        if times:
+            self.results.add(self.kernel, self.count, "floors", "", [
+                {"name": "kernel_reg_mr_2MiB", "rank": 0, "unit": "us", "n": len(times),
+                 "median": statistics.median(times), "min": times[0], "max": times[-1]}])
 
     def metadata(self):
         """Bytes of the module's object for a touched page."""
@@ -161,6 +184,24 @@ class Guests:
         except Refused:
             return self.region(setting, manager)
 
+    @contextlib.contextmanager
+    def _parameters(self, wanted):
+        """Parameters of the module on all nodes, as they were before at the end of the block."""
+        before = {}
+        for name, value in wanted.items():
+            path = f"/sys/module/dsm/parameters/{name}"
+            before[path] = self.cluster.nodes[0].read(path).strip()
+            self._write(path, value)
+        try:
+            yield
+        finally:
+            for path, value in before.items():
+                self._write(path, value)
+
+    def _write(self, path, value):
+        for node in self.cluster.nodes:
+            node.check(["sh", "-c", f"echo {value} > {path}"])
+
     def _start(self, argv):
         return [node.start(argv, env={"DSM_RANK": node.index, "DSM_RANKS": self.count})
                 for node in self.cluster.nodes]
@@ -174,7 +215,8 @@ class Guests:
             self.results.refuse(self.kernel, self.count, case.group, setting, str(e))
             return
         argv = ["dsm-bench", *(["-q"] if self.quick else []), "-r", name, *case.tests]
-        self._take(case.group, setting, self._start(argv))
+        with self._parameters(case.parameters):
+            self._take(case.group, setting, self._start(argv))
 
     def _take(self, group, setting, jobs):
         """Wait for the jobs of one measurement and keep what they printed."""

@@ -26,13 +26,13 @@ def _quoted(text):
 class Plotter:
     """Writes plots to a directory."""
 
-    def __init__(self, directory):
-        self.directory = directory
+    def __init__(self, directory, terminals=TERMINALS):
+        self.directory, self.terminals = directory, terminals
         self.made = []
         os.makedirs(directory, exist_ok=True)
 
     def _draw(self, name, body):
-        for ending, terminal in TERMINALS:
+        for ending, terminal in self.terminals:
             path = os.path.join(self.directory, f"{name}.{ending}")
             script = f"set terminal {terminal}\nset output '{path}'\n{body}"
             subprocess.run(["gnuplot"], input=script, text=True, check=True,
@@ -114,7 +114,7 @@ def _pipe(results, kernel, name):
         if m:
             depth.setdefault(f"{int(m[1]) // 1024} KiB, {m[3]}", {})[int(m[2])] = r.median
             size.setdefault(f"depth {m[2]}, {m[3]}", {})[int(m[1]) // 1024] = r.median
-        elif r.setting == "diff=orig":
+        elif r.setting == "diff=orig,diffpath=msg":
             orig = r.median
     return depth, size, orig
 
@@ -170,11 +170,11 @@ def drawable():
     return bool(shutil.which("gnuplot"))
 
 
-def draw(results, goals, kernels, directory):
+def draw(results, goals, kernels, directory, terminals=TERMINALS):
     """All plots of a run; the paths written."""
     if not drawable():
         return []
-    plotter = Plotter(directory)
+    plotter = Plotter(directory, terminals)
     fetch = []
     for kernel in kernels:
         points = _by(results, kernel, "fetch_cold")

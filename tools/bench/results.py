@@ -59,6 +59,13 @@ class Results:
                                                 same[0]["unit"]))
             row.repetitions.append(_merge(same))
 
+    def load(self, entries):
+        """Take what as_dict() gave, from a file."""
+        for e in entries:
+            key = (e["kernel"], e["nodes"], e["group"], e["name"], e["setting"])
+            row = self.rows.setdefault(key, Row(*key, e["unit"]))
+            row.repetitions += e["repetitions"]
+
     def refuse(self, kernel, nodes, group, setting, why):
         """A setting that this module does not have: said in the table, once."""
         entry = {"kernel": kernel, "nodes": nodes, "group": group, "setting": setting,
@@ -113,6 +120,23 @@ def figure(value):
     if abs(value) >= 1000:
         return f"{value:.0f}"
     return f"{value:.3g}"
+
+
+def heading(info):
+    """What the numbers of a run depend on, as lines of text."""
+    out = [f"dsm {info['commit']}, {info['date']}, host with {info['host']['processors']} "
+           f"processors; module {info['module_flags']}, programs {info['program_flags']}"]
+    for r in info["runs"]:
+        out.append(f"  kernel {r.get('release', r['kernel'])}, {r['nodes']} guests of "
+                   f"{r.get('cpus', '?')} CPU and {r.get('memory', '?')}, "
+                   f"{r.get('accelerator', 'not started')}; {r['repetitions']} of "
+                   f"{r['repetitions_wanted']} repetitions"
+                   + (", not all trials" if r["reduced"] else "")
+                   + f"; host load before {r['load_before']}"
+                   + (f"; {' '.join(r['module_args'])}" if r["module_args"] else ""))
+    if any(r["load_before"] > 1 for r in info["runs"]):
+        out.append("  The host did other work too: polling floors suffer most by that.")
+    return "\n".join(out)
 
 
 def table(results):

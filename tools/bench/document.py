@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Puts a run's numbers into Documentation/performance.rst: between its marks, and nowhere else."""
+import os
+import re
+import shutil
+
+from . import goals, plots
+from .plan import ORIG_PIPE, SLEEPING
+from .results import Results, heading
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+PATH = os.path.join(TOP, "Documentation/performance.rst")
+PLOTS = os.path.join(TOP, "Documentation/performance")
+# Groups that are shown row by row; the others have tables of their own, or only plots.
+GROUPS = ("page fetch", SLEEPING, "locks", "barriers", "releases",
+          "releases, with the word to a sync manager elsewhere", "releases, no twin is kept",
+          "diffs by size", "diffs by number of runs")
+PIPED = ("release_8_words", "release_128_words", "release_64_pages")
+SIGNATURE = ("o_s", "o_r", "L", "g")
+# The file has the plots of one kernel; those of the other are in build/bench.
+PICTURES = re.compile(r"(goals|fetch|(.*)-6\.12)\.svg")
+
+
+def figure(value):
+    """A number as a person reads it."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def listed(head, rows):
+    """A list-table."""
+    out = [".. list-table::", "   :header-rows: 1", ""]
+    for row in (head, *rows):
+        out += ["   " + ("* - " if i == 0 else "  - ") + str(cell) for i, cell in enumerate(row)]
+    return "\n".join(line.rstrip() for line in out) + "\n"
+
+
+def _measured(row):
+    """Median, and least and most of the repetitions if there are several."""
+    if not row:
+        return ""
+    text = figure(row.median)
+    if len(row.repetitions) > 1:
+        text += f" ({figure(row.over('median', min))} to {figure(row.over('median', max))})"
+    return text
+
+
+class Document:
+    """The numbers of one or more runs, one kernel or several."""
+
+    def __init__(self, runs):
+        self.runs, self.results, self.goals = runs, Results(), []
+        for data in runs:
+            self.results.load(data["results"])
+            self.goals += data["goals"]
+        self.kernels = []
+        for g in self.goals:
+            if g["kernel"] not in (*self.kernels, "host"):
+                self.kernels.append(g["kernel"])
+
+    def block(self, name):
+        """The text of a block of the file."""
+        return {"run": self._run, "goals": self._goals, "floors": self._floors,
+                "operations": self._operations, "pipe": self._pipe, "messages": self._messages,
+                "plots": self._plots}[name]()
+
+    def _run(self):
+        text = "\n".join(heading(data) for data in self.runs)
+        lines = "\n".join(f"   {line}".rstrip() for line in text.splitlines())
+        refused = sorted({f"{e['setting']}: {e['why']}" for d in self.runs for e in d["refused"]})
+        failed = [f"{e['group']}, {e['nodes']} nodes, kernel {e['kernel']}, {e['setting']}: "
+                  f"{e['why']}" for d in self.runs for e in d["failed"]]
+        for title, entries in (("Refused by the module", refused), ("Did not end well", failed)):
+            if entries:
+                lines += f"\n   {title}:\n" + "\n".join(f"     {e}" for e in entries)
+        return f"::\n\n{lines}\n"
+
+    def _goals(self):
+        head = ["Operation", "At most"] + [f"{k}: {w}" for k in self.kernels
+                                           for w in ("value", "floor", "ratio")]
+        by_name = {}
+        for g in self.goals:
+            by_name.setdefault(g["name"], {})[g["kernel"]] = g
+        rows = []
+        for name, by_kernel in by_name.items():
+            row = [name, figure(next(iter(by_kernel.values()))["goal"])]
+            for kernel in self.kernels:
+                row += self._goal(by_kernel.get(kernel) or by_kernel.get("host"))
+            rows.append(row)
+        return listed(head, rows)
+
+    @staticmethod
+    def _goal(g):
+        if not g or g["note"]:
+            return ["", "", "not measured"]
+        missed = ", missed" if g["ratio"] > g["goal"] else ""
+        floor = f"{figure(g['floor'])} {g['unit']}" if g["floor"] else ""
+        return [f"{figure(g['value'])} {g['unit']}", floor, figure(g["ratio"]) + missed]
+
+    def _rows(self, group):
+        """{(name, setting, nodes): {kernel: row}}, in the order measured."""
+        out = {}
+        for r in self.results.rows.values():
+            if r.group == group:
+                out.setdefault((r.name, r.setting, r.nodes), {})[r.kernel] = r
+        return out
+
+    def _floors(self):
+        rows = [[f"{name}", next(iter(by.values())).unit,
+                 *(_measured(by.get(k) or by.get("host")) for k in self.kernels)]
+                for group in ("floors", "host")
+                for (name, _, _), by in self._rows(group).items()]
+        return listed(["Floor", "Unit", *self.kernels], rows)
+
+    def _operations(self):
+        rows = []
+        for group in GROUPS:
+            for (name, setting, nodes), by in self._rows(group).items():
+                any_row = next(iter(by.values()))
+                rows.append([group, f"``{name}``" + (f", {nodes} nodes" if nodes > 2 else ""),
+                             setting or "default", any_row.unit,
+                             *(_measured(by.get(k)) for k in self.kernels),
+                             figure(any_row.messages), figure(any_row.over("bytes"))])
+        return listed(["Group", "Operation", "Setting", "Unit", *self.kernels, "Messages",
+                       "Bytes"], rows)
+
+    def _pipe(self):
+        settings = []
+        for _, setting, _ in self._rows(ORIG_PIPE):
+            if setting not in settings:
+                settings.append(setting)
+        rows = []
+        for setting in settings:
+            found = [self.results.find(k, name, setting, 2, ORIG_PIPE)
+                     for name in PIPED for k in self.kernels]
+            rows.append([setting, *(f"{figure(r.median)}, {figure(r.messages)}" if r else ""
+                                    for r in found)])
+        evens = [goals.break_even_line(e) for d in self.runs for e in d["break_even"]]
+        head = ["Setting"] + [f"{what}: {k}" for what in
+                              ("8 pages, a word each", "128 pages, a word each", "64 whole pages")
+                              for k in self.kernels]
+        return (listed(head, rows) + "\nMedian in us, messages. " + ". ".join(evens) + ".\n")
+
+    def _messages(self):
+        signatures = {}
+        for r in self.results.rows.values():
+            m = re.fullmatch(r"logp_(\w+?)_(\w+?)_(\d+)_(o_s|o_r|g|L)", r.name)
+            if m:
+                signatures.setdefault((m[1], m[2], m[3]), {})[r.kernel, m[4]] = r.median
+        rows = [[*key, *(figure(by.get((k, p))) for k in self.kernels for p in SIGNATURE)]
+                for key, by in signatures.items()]
+        text = listed(["Mechanism", "Priority", "Bytes",
+                       *(f"{k}: {p}" for k in self.kernels for p in SIGNATURE)], rows)
+        calls = [[name, *(_measured(by.get(k)) for k in self.kernels)]
+                 for (name, _, _), by in self._rows("messages").items()
+                 if name.startswith("call_")]
+        return text + "\nA call without arguments, us:\n\n" + listed(["Call", *self.kernels], calls)
+
+    def _plots(self):
+        shutil.rmtree(PLOTS, ignore_errors=True)
+        made = plots.draw(self.results, self.goals, self.kernels, PLOTS, plots.TERMINALS[:1])
+        text = ""
+        for path in sorted(made):
+            if not PICTURES.fullmatch(os.path.basename(path)):
+                os.unlink(path)
+                continue
+            text += f".. image:: performance/{os.path.basename(path)}\n"
+        return text or "(none drawn)\n"
+
+
+def fill(text, document):
+    """The text with every marked block replaced."""
+    def block(m):
+        return f"{m[1]}\n{document.block(m[2])}\n{m[3]}"
+
+    return re.sub(r"(\.\. begin (\w+)\n).*?^(\.\. end \2$)", block, text,
+                  flags=re.DOTALL | re.MULTILINE)
+
+
+def write(runs):
+    """Fill the file's blocks from what `make bench JSON=FILE` wrote, and draw its plots."""
+    with open(PATH, encoding="utf-8") as f:
+        text = f.read()
+    text = fill(text, Document(runs))
+    with open(PATH, "w", encoding="utf-8") as f:
+        f.write(text)
