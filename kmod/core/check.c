@@ -246,7 +246,7 @@ int dsm_engine_check(const u8 *msg, u32 len,
 	switch (hdr.type) {
 	case DSM_MSG_FETCH:
 		dsm_reader_take(&r, &fetch, sizeof(fetch));
-		if (!dsm_reader_done(&r) || fetch.sink.reserved)
+		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_LOOK || fetch.sink.reserved)
 			return -EPROTO;
 		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
 	case DSM_MSG_DIFF_DIRECT:

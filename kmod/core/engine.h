@@ -184,6 +184,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  *           shell for a region that this node knows from before its first use
  * @told:    bit by DSM_TOLD_BIT(): a notice named a page of this group that was never touched here
  * @busy:    sync=rdma: locks that this node has, wants or is giving back
+ * @fetching: its pages in FET and WRF; the shell waits for none before the region goes
  * @ahead_hits: pages fetched ahead that were used
  * @ahead_wasted: pages fetched ahead that were invalidated before
  * @shell:   the shell's region
@@ -201,6 +202,7 @@ struct dsm_space {
 	bool all_told;
 	u64 told[DSM_TOLD_WORDS];
 	u32 busy;
+	u32 fetching;
 	u32 ahead_hits;
 	u32 ahead_wasted;
 	void *shell;

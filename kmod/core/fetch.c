@@ -20,7 +20,8 @@ static void send_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 {
 	struct dsm_wire_fetch body = {
 		.idx = cpu_to_le32(p->idx),
-		.want = p->state == DSM_PAGE_WRF,
+		.want = p->state == DSM_PAGE_WRF ? DSM_WANT_MERGE :
+			p->flags & DSM_PF_AHEAD ? DSM_WANT_LOOK : DSM_WANT_COPY,
 		.need = cpu_to_le64(p->need),
 	};
 	struct dsm_msgbuf *m;
@@ -148,6 +149,7 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 	for (i = 0; i < n; i++) {
 		struct dsm_page *p = pages[i];
 		struct dsm_key key;
+		bool read;
 
 		if (p->state != DSM_PAGE_INV || is_flushing(p) || !dsm_engine_alive(e, p->home))
 			continue;
@@ -156,21 +158,19 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 			dsm_page_set_state(p, DSM_PAGE_RD);
 			continue;
 		}
-		if (can_read(e, p, &key)) {
-			dsm_page_set_state(p, DSM_PAGE_FET);
-			if (x && x->dst == p->home && x->rkey == key.rkey &&
-			    x->idx + x->n_segs == p->idx && p->idx % DSM_CHUNK_PAGES)
-				add_seg(x, p, p->frame);
-			else
-				x = start_read(e, p, &key, acts);
-		} else {
-			if (msgs++ == DSM_STEP_MSGS)
-				break;
-			dsm_page_set_state(p, DSM_PAGE_FET);
-			send_fetch(e, p, acts);
-		}
+		read = can_read(e, p, &key);
+		if (!read && msgs++ == DSM_STEP_MSGS)
+			break;
+		dsm_page_set_state(p, DSM_PAGE_FET);
 		p->flags |= DSM_PF_AHEAD;
 		e->stats.ahead_issued++;
+		if (!read)
+			send_fetch(e, p, acts);
+		else if (x && x->dst == p->home && x->rkey == key.rkey &&
+			 x->idx + x->n_segs == p->idx && p->idx % DSM_CHUNK_PAGES)
+			add_seg(x, p, p->frame);
+		else
+			x = start_read(e, p, &key, acts);
 	}
 	return i;
 }
@@ -207,31 +207,55 @@ static void answered(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 	dsm_page_wake(p, acts);
 }
 
+/* Back to where it was before the fetch. */
+static void give_up(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->state == DSM_PAGE_FET) {
+		dsm_fetch_wasted(e, p);
+		dsm_page_set_state(p, DSM_PAGE_INV);
+	} else if (p->state == DSM_PAGE_WRF) {
+		dsm_page_set_state(p, DSM_PAGE_WRS);
+	}
+}
+
+/* Who waits asks again, and finds out what is wrong. */
+static void unanswered(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	give_up(e, p);
+	dsm_rel_replay(e, p, acts);
+	answered(e, p, acts);
+}
+
 static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct dsm_actions *acts)
 {
 	u16 manager = dsm_page_manager(p->space, p->idx);
 
+	/* Nobody has touched it yet. */
+	if (home == DSM_NO_NODE && p->flags & DSM_PF_AHEAD) {
+		unanswered(e, p, acts);
+		return 0;
+	}
 	if (home >= e->n_nodes || ++p->nacks > MAX_NACKS)
 		home = manager;
 	/* Only the manager itself may have nobody else to ask; then the page can't be had. */
 	if (home == e->self)
 		return -EPROTO;
 	p->home = home;
-	if (!dsm_engine_alive(e, home))
-		dsm_page_wake(p, acts);	/* the faulting thread finds out and gets -EHOSTDOWN */
-	else
+	if (dsm_engine_alive(e, home))
 		send_fetch(e, p, acts);
+	else
+		unanswered(e, p, acts);
 	return 0;
 }
 
 static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 {
-	if (p->state != DSM_PAGE_FET || p->space->policy.home != DSM_HOME_FIRST_TOUCH)
+	if (p->state != DSM_PAGE_FET || p->flags & DSM_PF_AHEAD ||
+	    p->space->policy.home != DSM_HOME_FIRST_TOUCH)
 		return -EPROTO;
 	memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
 	p->home = e->self;
 	p->ver = ver;
-	p->flags &= ~DSM_PF_AHEAD;
 	dsm_page_set_state(p, DSM_PAGE_HOME);
 	return 0;
 }
@@ -249,7 +273,11 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (ver < p->need || (p->flags & DSM_PF_DISCARD)) {
 		p->flags &= ~DSM_PF_DISCARD;
 		e->stats.stale_replies++;
-		send_fetch(e, p, acts);
+		/* Nobody may be waiting: a guess is not repeated. */
+		if (p->flags & DSM_PF_AHEAD)
+			unanswered(e, p, acts);
+		else
+			send_fetch(e, p, acts);
 		return -EAGAIN;
 	}
 	if (body->status == DSM_PAGE_STATUS_ZERO)
@@ -284,7 +312,7 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 	dsm_reader_take(r, &body, sizeof(body));
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
 	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) || p->flags & DSM_PF_READ ||
-	    (p->state != DSM_PAGE_FET && p->state != DSM_PAGE_WRF)) {
+	    !dsm_page_fetching(p)) {
 		e->stats.stale_replies++;
 		return 0;
 	}
@@ -345,22 +373,11 @@ bool dsm_fetch_key(const u8 *msg, u32 len, u32 *idx, struct dsm_key *key)
 	return !r.bad && key->rkey;
 }
 
-/* Back to where it was before the fetch. */
-static void give_up(struct dsm_engine *e, struct dsm_page *p)
-{
-	if (p->state == DSM_PAGE_FET) {
-		dsm_fetch_wasted(e, p);
-		dsm_page_set_state(p, DSM_PAGE_INV);
-	} else if (p->state == DSM_PAGE_WRF) {
-		dsm_page_set_state(p, DSM_PAGE_WRS);
-	}
-}
-
 static void read_done(struct dsm_engine *e, struct dsm_page *p, int status, const u8 *data,
 		      struct dsm_actions *acts)
 {
 	p->flags &= ~DSM_PF_READ;
-	if (p->state != DSM_PAGE_FET && p->state != DSM_PAGE_WRF)
+	if (!dsm_page_fetching(p))
 		return;	/* the loss of the home was worked on already */
 	if (status) {
 		/* If not yet: dsm_page_peer_lost() will wake who waits. */

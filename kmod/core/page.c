@@ -147,13 +147,14 @@ bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p)
 
 static bool drop_right(struct dsm_engine *e, struct dsm_page *p)
 {
-	dsm_fetch_wasted(e, p);
-	if (p->state == DSM_PAGE_RD)
+	if (p->state == DSM_PAGE_RD) {
+		dsm_fetch_wasted(e, p);
 		dsm_page_set_state(p, DSM_PAGE_INV);
-	else if (p->state == DSM_PAGE_WR)
+	} else if (p->state == DSM_PAGE_WR) {
 		dsm_page_set_state(p, DSM_PAGE_WRS);
-	else
+	} else {
 		return false;
+	}
 	e->stats.invalidations++;
 	return true;
 }
@@ -203,10 +204,11 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
 
 /* ---- home side ---- */
 
-/* Where an answer goes: node, its request, and where it wants the bytes. */
+/* Where an answer goes: node, its request, what for, and where it wants the bytes. */
 struct asker {
 	u16 node;
 	u32 xid;
+	u8 want;
 	u64 raddr;
 	u32 rkey;
 };
@@ -271,6 +273,11 @@ static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, const struct a
 			reply_page(e, p, to, DSM_PAGE_STATUS_DATA, e->self, acts);
 		return;
 	case DSM_PAGE_FREE:
+		/* A guess about the future is no touch (mutant M30). */
+		if (to->want == DSM_WANT_LOOK) {
+			reply_page(e, p, to, DSM_PAGE_STATUS_NACK, DSM_NO_NODE, acts);
+			return;
+		}
 		p->home = to->node;
 		dsm_page_set_state(p, DSM_PAGE_INV);
 		reply_page(e, p, to, DSM_PAGE_STATUS_HOME, to->node, acts);
@@ -322,6 +329,7 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 		if (q->region != p->space->id || q->value != p->idx)
 			continue;
 		list_del(&q->cont.link);
+		/* What it wants the page for matters only where that is free: at its manager. */
 		serve_fetch(e, p, &(struct asker){ .node = q->node, .xid = q->xid, .raddr = q->key,
 						   .rkey = q->count }, acts);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
@@ -347,6 +355,7 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 	struct dsm_page *p;
 
 	dsm_reader_take(r, &body, sizeof(body));
+	to.want = body.want;
 	to.raddr = le64_to_cpu(body.sink.addr);
 	to.rkey = le32_to_cpu(body.sink.rkey);
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));

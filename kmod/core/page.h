@@ -51,9 +51,16 @@ void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 
 void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 
+static inline bool dsm_page_fetching(const struct dsm_page *p)
+{
+	return p->state == DSM_PAGE_FET || p->state == DSM_PAGE_WRF;
+}
+
 static inline void dsm_page_set_state(struct dsm_page *p, enum dsm_page_state state)
 {
+	p->space->fetching -= dsm_page_fetching(p);
 	p->state = state;
+	p->space->fetching += dsm_page_fetching(p);
 	/* I9: a twin exists exactly in these states. */
 	dsm_assert(!!p->twin ==
 		   (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 2u
+#define DSM_WIRE_VERSION 3u
 #endif
 
 /**
@@ -169,10 +169,16 @@ static_assert(sizeof(struct dsm_wire_ping) == 8);
 /* Whether and on which connection a PING is answered: Q or P; Q only if it came there. */
 enum dsm_ping_answer { DSM_PING_NONE, DSM_PING_LOW, DSM_PING_HIGH };
 
+enum dsm_fetch_want {
+	DSM_WANT_COPY,
+	DSM_WANT_MERGE,			/* the bytes go beside the frame */
+	DSM_WANT_LOOK,			/* ahead of its use: no claim where first touch decides */
+};
+
 /* FETCH: xid names the fetch. */
 struct dsm_wire_fetch {
 	__le32 idx;
-	u8 want;			/* 0 read, 1 write */
+	u8 want;			/* enum dsm_fetch_want */
 	u8 reserved[3];
 	__le64 need;
 	struct dsm_wire_sink sink;

@@ -343,12 +343,13 @@ static void check_node_idle(struct node *n)
 	for (k = 0; k < w.l->nodes; k++)
 		if (n->e.pull[k].busy)
 			fail("I26: a pull of %c never ends", name);
+	if (n->space.fetching)
+		fail("I26: %c thinks that %u fetches are under way", name, n->space.fetching);
 	for (k = 0; k < MAX_PAGES; k++)
 		if (n->exists[k] && dsm_page_is_sc(&n->page[k]))
 			check_sc_end(n, k);
 		else if (n->exists[k] && (n->page[k].flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_PENDING | DSM_PF_TODO) ||
-				     ((n->page[k].state == DSM_PAGE_FET || n->page[k].state == DSM_PAGE_WRF) &&
-				      w.crashed < 0)))
+				     n->page[k].state == DSM_PAGE_FET || n->page[k].state == DSM_PAGE_WRF))
 			fail("I26: p%u at %c is left in %s, flags %x", k, name, page_state_name(n->page[k].state),
 			     n->page[k].flags);
 	for (k = 0; k < MAX_KEYS; k++) {

@@ -184,6 +184,11 @@ PROG(l30_a, STORE(0, 0, 1), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 2, 1), BARRIER
 PROG(l30_b, STORE(0, 1, 2), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 2, 1), BARRIER(0, 3));
 PROG(l30_c, STORE(0, 2, 3), BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 0, 1), BARRIER(0, 3));
 
+/* Looking ahead claims nothing, whoever touches later. */
+PROG(look_a, AHEAD, BARRIER(0, 3), LOAD(0, 1, 0), LOAD(0, 2, 1), AHEAD, BARRIER(0, 3));
+PROG(look_b, STORE(0, 1, 2), AHEAD, BARRIER(0, 3), LOAD(0, 2, 1), BARRIER(0, 3));
+PROG(look_c, AHEAD, STORE(0, 2, 3), BARRIER(0, 3), LOAD(0, 1, 0), BARRIER(0, 3));
+
 /* A first-touch manager that homes the neighbour is not taken for the home of a page that it only manages. */
 PROG(l30_manager, LOAD(1, 0, 0), BARRIER(0, 3), BARRIER(0, 3));
 PROG(l30_home, STORE(0, 0, 1), BARRIER(0, 3), BARRIER(0, 3));
@@ -299,6 +304,8 @@ PROG(crash_l, LOCK(0), INC(0, 0), UNLOCK(0), TRY(0, 3), INC(0, 0), UNLOCK(0), LO
 	INC(0, 0), UNLOCK(0));
 /* A lock and nothing else: a token from the lost node meets the probe and what was asked anew. */
 PROG(crash_k, LOCK(0), UNLOCK(0), LOCK(0), UNLOCK(0), LOCK(0), UNLOCK(0));
+/* Who is asked names a home that is lost. */
+PROG(crash_touch, AHEAD, STORE(0, 0, 1), LOAD(1, 0, 0), AHEAD, ACQUIRE, LOAD(0, 0, 0), LOAD(1, 0, 1));
 /* Different values: a store that races with another and changes nothing is not seen (memory-model.rst). */
 PROG(crash_f, STORE(0, 0, 1), SET(0), WAIT(1), LOAD(1, 0, 0));
 PROG(crash_g, STORE(1, 0, 1), SET(1), WAIT(0), LOAD(0, 0, 0));
@@ -337,6 +344,7 @@ const struct litmus litmus_list[] = {
 	{ "tree", 4, 4, { A, B, C, D }, LITMUS_QUIET, { tree_a, tree_b, tree_c, tree_d }, NULL },
 	{ "L24", 3, 2, { A, B }, LITMUS_READ, { l24_h, l24_b }, NULL },
 	{ "L25", 3, 3, { A, B, B }, LITMUS_READ, { l25_a, l25_b, l25_b2 }, NULL },
+	{ "L25msg", 3, 3, { A, B, B }, 0, { l25_a, l25_b, l25_b2 }, NULL },
 	{ "L25merge", 3, 2, { A, B }, LITMUS_READ, { l25_a, l25_merge }, NULL },
 	{ "untold", 3, 3, { A, B, C }, LITMUS_UNTOLD, { untold_a, untold_b, untold_c }, NULL },
 	{ "L27", 2, 2, { A, B }, 0, { l27_a, l27_b }, NULL },
@@ -344,6 +352,7 @@ const struct litmus litmus_list[] = {
 	{ "L30", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_FIRST_TOUCH, { l30_a, l30_b, l30_c }, NULL },
 	{ "L30read", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_FIRST_TOUCH | LITMUS_READ,
 	  { l30_manager, l30_home, l30_reader }, NULL },
+	{ "look", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_FIRST_TOUCH, { look_a, look_b, look_c }, NULL },
 	{ "L33", 2, 3, { A, A, B }, LITMUS_WALK_ONLY, { l33_a, l33_a, l33_b }, NULL },
 	{ "L35", 3, 3, { A, B, C }, LITMUS_QUIET, { l35_a, l35_b, l35_c }, NULL },
 	{ "L37", 3, 2, { A, C }, 0, { l37_a, l37_c }, NULL },
@@ -379,6 +388,8 @@ const struct litmus litmus_list[] = {
 	{ "crash-lock", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_l, crash_l, crash_l, crash_l }, NULL },
 	{ "crash-late", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_k, crash_k, crash_k }, NULL },
 	{ "crash-all", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_t, crash_t, crash_t }, NULL },
+	{ "crash-touch", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS | LITMUS_FIRST_TOUCH,
+	  { crash_touch, crash_touch, crash_touch }, NULL },
 	{ "crash-flag", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_f, crash_g, crash_g2, crash_f2 }, NULL },
 	{ "crash-setter", 3, 4, { A, B, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_s, crash_w, crash_w, crash_w }, NULL },
 	{ "crash-again", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_e, crash_e, crash_e }, NULL },

@@ -260,6 +260,83 @@ static void discarded_page_fetched_ahead_counts_as_wasted(void **state)
 	assert_int_equal(world_engine(B)->stats.ahead_wasted, 1);
 }
 
+static void stale_answer_to_a_guess_is_not_asked_for_again(void **state)
+{
+	struct dsm_page *p = world_page(B, 0);
+	struct dsm_engine *e = world_engine(B);
+
+	w.node[A].registered = false;
+	assert_int_equal(ahead(0, 1), 1);
+	assert_false(dsm_page_notice(e, p, 1));
+	assert_int_equal(e->stats.ahead_wasted, 0);
+	w.node[B].woken_pages = 0;
+	world_run();
+	assert_int_equal(p->state, DSM_PAGE_INV);
+	assert_int_equal(e->stats.ahead_wasted, 1);
+	assert_int_equal(world_engine(A)->stats.fetches_served, 1);
+	assert_true(w.node[B].woken_pages & 1ull << dsm_page_bucket(p));
+}
+
+static void looking_ahead_claims_no_page(void **state)
+{
+	struct dsm_page *p = world_page(B, 0);
+
+	assert_int_equal(ahead(0, 1), 1);
+	/* Who needs it meanwhile waits, and then asks for itself. */
+	assert_int_equal(world_fault(B, 0, true), DSM_PAGE_NONE);
+	world_run();
+	assert_int_equal(world_page(A, 0)->state, DSM_PAGE_FREE);
+	assert_int_equal(p->state, DSM_PAGE_INV);
+	assert_true(w.node[B].woken_pages & 1ull << dsm_page_bucket(p));
+	assert_int_equal(world_fault(B, 0, true), DSM_PAGE_NONE);
+	world_run();
+	assert_int_equal(p->state, DSM_PAGE_HOME);
+	/* It has a home now, and can be had. */
+	p = world_page(C, 0);
+	assert_int_equal(dsm_fetch_ahead(world_engine(C), &p, 1, world_begin(C)), 1);
+	world_end(C);
+	world_run();
+	assert_int_equal(p->state, DSM_PAGE_RD);
+	assert_int_equal(p->home, B);
+}
+
+static void home_that_was_not_asked_for_is_refused(void **state)
+{
+	struct dsm_wire_page body = { .status = DSM_PAGE_STATUS_HOME };
+	struct dsm_msgbuf *m;
+
+	assert_int_equal(ahead(0, 1), 1);
+	m = world_forge(DSM_MSG_PAGE, WORLD_REGION, world_page(B, 0)->xid);
+	dsm_wire_put(m, &body, sizeof(body));
+	assert_int_equal(world_inject(B, A, m), -EPROTO);
+}
+
+static void fetch_sent_on_to_a_lost_home_is_over(void **state)
+{
+	struct dsm_page *p = world_page(B, 0);
+
+	world_fault(C, 0, true);
+	world_run();
+	assert_int_equal(world_page(C, 0)->state, DSM_PAGE_HOME);
+	world_crash(C);
+	world_learn_loss(B, C);
+	assert_int_equal(world_fault(B, 0, false), DSM_PAGE_NONE);
+	assert_int_equal(w.node[B].space.fetching, 1);
+	world_run();
+	assert_int_equal(p->state, DSM_PAGE_INV);
+	assert_int_equal(w.node[B].space.fetching, 0);
+	assert_int_equal(world_fault(B, 0, false), -EHOSTDOWN);
+}
+
+static void unknown_wish_is_refused(void **state)
+{
+	struct dsm_wire_fetch body = { .want = DSM_WANT_LOOK + 1 };
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_FETCH, WORLD_REGION, 1);
+
+	dsm_wire_put(m, &body, sizeof(body));
+	assert_int_equal(world_inject(A, B, m), -EPROTO);
+}
+
 /* ---- into the frame ---- */
 
 static void home_writes_into_the_frame_that_waits(void **state)
@@ -436,6 +513,11 @@ int main(void)
 		T(start_read, a_gap_ends_a_transfer),
 		T(start_read, without_a_key_a_step_asks_for_as_many_as_it_may),
 		T(start_read, discarded_page_fetched_ahead_counts_as_wasted),
+		T(start_read, stale_answer_to_a_guess_is_not_asked_for_again),
+		T(start_touch, looking_ahead_claims_no_page),
+		T(start_touch, home_that_was_not_asked_for_is_refused),
+		T(start_touch, fetch_sent_on_to_a_lost_home_is_over),
+		T(start2, unknown_wish_is_refused),
 		T(start2, home_writes_into_the_frame_that_waits),
 		T(start2, fetch_by_copy_offers_no_frame),
 		T(start2, written_page_is_refused_where_no_frame_was_offered),
