@@ -179,7 +179,7 @@ static const struct kind_row kinds[] = {
 	[DSM_ASYNC_FLAG_CLEAR] = { .ask = ask_flag, .give_up = forget },
 	[DSM_ASYNC_RELEASE] = { .release = true, .ask = ask_push, .give_up = forget },
 	[DSM_ASYNC_ACQUIRE] = { .acquire = true, .ask = ask_pull, .give_up = forget },
-	/* Neither asks anybody nor waits: see run_prefetch(). */
+	/* Has no steps: see begin(). */
 	[DSM_ASYNC_PREFETCH] = {},
 };
 
@@ -308,8 +308,9 @@ static int begin(struct dsm_async *a)
 {
 	int ret;
 
+	/* Waits for nothing; and its memory is charged to who asks. */
 	if (a->arg.kind == DSM_ASYNC_PREFETCH)
-		return -EAGAIN;
+		return dsm_node_prefetch(a->region, a->arg.key, a->arg.value);
 	if (kinds[a->arg.kind].release) {
 		a->phase = PHASE_RELEASE;
 		ret = start_release(a);
@@ -332,8 +333,6 @@ static int go_on(struct dsm_async *a)
 	why = a->why;
 	spin_unlock(&a->lock);
 
-	if (a->arg.kind == DSM_ASYNC_PREFETCH)
-		return why ? why : dsm_node_prefetch(a->region, a->arg.key, a->arg.value);
 	if (!a->waiting)
 		return advance(a, 0, false);
 	if (was_woken) {

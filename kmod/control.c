@@ -34,6 +34,8 @@ struct dsm_control_call {
 
 /* The report of a loss: goodbyes are said and queue pairs drained before it. */
 #define LOSS_TOLD (10 * HZ)
+/* For the last answers to fetches of a region that is to go. */
+#define LAST_FETCH (10 * HZ)
 
 static LIST_HEAD(calls);
 static DEFINE_SPINLOCK(calls_lock);
@@ -451,7 +453,9 @@ static int apply_to_region(struct dsm_wire_control *msg)
 		}
 		/*
 		 * Peers unregister its frames in the next round: until then nothing of
-		 * ours may be under way to them. Ends with the transfer or its peer.
+		 * ours may be under way to them, nor may anything be that they were asked
+		 * to write here. Ends with the transfer, the answer, or its peer, unless
+		 * that lives and does not answer.
 		 */
 		dsm_regions_settle();
 		if (!dsm_rsync_settle(r)) {
@@ -459,7 +463,12 @@ static int apply_to_region(struct dsm_wire_control *msg)
 			err = say(msg, -EBUSY, "a lock of the region is held; end the programs that use it");
 			break;
 		}
-		wait_event(dsm_node.changed, !atomic_read(&r->transfers));
+		if (!wait_event_timeout(dsm_node.changed,
+					!atomic_read(&r->transfers) && !READ_ONCE(r->space->fetching),
+					LAST_FETCH)) {
+			atomic_cmpxchg(&r->opens, -1, 0);
+			err = say(msg, -EBUSY, "pages of the region are still being fetched; try again");
+		}
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
 		atomic_cmpxchg(&r->opens, -1, 0);
@@ -529,7 +538,7 @@ static void serve(struct work_struct *work)
 		err = decide_activate(&q->msg, q->from);
 		break;
 	case DSM_CONTROL_APPLY_CREATE:
-		err = dsm_region_add(&q->msg.region);
+		err = dsm_region_add(&q->msg.region, true);
 		if (err == -EOPNOTSUPP)
 			say(&q->msg, err, "its RDMA device lacks atomics, which sync=rdma needs");
 		break;

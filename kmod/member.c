@@ -166,7 +166,7 @@ static int take_regions(u16 coordinator, struct dsm_wire_control *msg)
 		if (ret == -ENOENT)
 			return 0;
 		if (!ret)
-			ret = dsm_region_add(&msg->region);
+			ret = dsm_region_add(&msg->region, false);
 		if (ret)
 			return ret;
 		id = le32_to_cpu(msg->region.id);
@@ -237,7 +237,7 @@ static int default_region(u32 id, const char *name, u64 bytes, u32 flags)
 
 	strscpy((char *)d.name, name, sizeof(d.name));
 	d.addr = cpu_to_le64(dsm_place_find(le64_to_cpu(d.pages)));
-	return dsm_region_add(&d);
+	return dsm_region_add(&d, true);
 }
 
 static int start_cluster(struct dsm_node *n, struct dsm_errtxt *err)

@@ -188,88 +188,6 @@ void dsm_step_end_flushing(struct dsm_actions *acts) __releases(&dsm_node.lock)
 		dsm_flush_run();
 }
 
-/* ---- pages ---- */
-
-/**
- * dsm_env_page_find() - the core asks for a page it may have touched
- * @s:   region
- * @idx: page index
- *
- * Context: engine lock held.
- * Return: page, or NULL: never touched here.
- */
-struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
-{
-	struct dsm_region *r = s->shell;
-
-	return xa_load(&r->table, idx);
-}
-
-static struct dsm_page *page_add(struct dsm_region *r, u32 idx)
-{
-	struct dsm_node *n = &dsm_node;
-	struct dsm_page *p, *old;
-
-	p = kmem_cache_zalloc(n->page_cache, GFP_KERNEL_ACCOUNT);
-	if (!p)
-		return ERR_PTR(-ENOMEM);
-	spin_lock(&n->lock);
-	dsm_page_init(n->engine, r->space, p, idx);
-	spin_unlock(&n->lock);
-	old = xa_cmpxchg(&r->table, idx, NULL, p, GFP_KERNEL_ACCOUNT);
-	if (!old)
-		return p;
-	kmem_cache_free(n->page_cache, p);
-	return xa_is_err(old) ? ERR_PTR(xa_err(old)) : old;
-}
-
-static int frame_add(struct dsm_region *r, struct dsm_page *p)
-{
-	struct page *frame = dsm_mm_frame_alloc(r->mm, p->idx, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-
-	if (!frame)
-		return -ENOMEM;
-	spin_lock(&dsm_node.lock);
-	if (!p->frame) {
-		p->frame = frame;
-		frame = NULL;
-	}
-	spin_unlock(&dsm_node.lock);
-	if (frame)
-		dsm_mm_frame_free(frame);
-	else
-		dsm_chunk_frame(r, p->idx);
-	return 0;
-}
-
-/**
- * dsm_shell_page() - a page's structure, made if need be
- * @r:     region, its members fixed
- * @idx:   page index below its length
- * @frame: the frame is needed too
- *
- * Context: process, no lock held; sleeps.
- * Return: page or ERR_PTR(-ENOMEM).
- */
-struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame)
-{
-	struct dsm_page *p = xa_load(&r->table, idx);
-	int err;
-
-	if (!p) {
-		p = page_add(r, idx);
-		if (IS_ERR(p))
-			return p;
-	}
-	/* Set once under the engine lock and never changed: seen NULL, frame_add() looks again. */
-	if (frame && !READ_ONCE(p->frame)) {
-		err = frame_add(r, p);
-		if (err)
-			return ERR_PTR(err);
-	}
-	return p;
-}
-
 /* ---- messages ---- */
 
 struct touch_ctx {
@@ -299,6 +217,9 @@ static int step_message(u16 node, const u8 *msg, u32 len, struct dsm_region *r)
 	dsm_step_begin(&acts);
 	err = dsm_engine_recv(dsm_node.engine, node, msg, len, &acts);
 	dsm_step_end(&acts);
+	/* Who destroys the region waits for the last answer; has a barrier after the step. */
+	if (msg[0] == DSM_MSG_PAGE && wq_has_sleeper(&dsm_node.changed))
+		wake_up_all(&dsm_node.changed);
 	if (msg[0] == DSM_MSG_FETCH && !err)
 		dsm_chunk_asked(r, le32_to_cpu(*(const __le32 *)(msg + DSM_HDR_BYTES)));
 	return err;

@@ -18,6 +18,7 @@
 #include "../uapi/dsm.h"
 
 struct dsm_space;	/* core's part of a region */
+struct dsm_ahead;	/* its threads' faults */
 
 /* One line for the user; filled by whoever refuses. */
 struct dsm_errtxt {
@@ -46,6 +47,7 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
  * @table:  touched pages, struct dsm_page by index
  * @chunks: struct dsm_chunk by chunk: what of it is homed here
  * @keys:   struct dsm_key by chunk and node: registrations that peers told of
+ * @ahead:  what is fetched ahead
  * @transfers: one-sided transfers of its pages that this node has under way
  */
 struct dsm_region {
@@ -68,6 +70,7 @@ struct dsm_region {
 	struct xarray table;
 	struct xarray chunks;
 	struct xarray keys;
+	struct dsm_ahead *ahead;
 	atomic_t transfers;
 };
 

@@ -5,6 +5,7 @@
  * What the cluster decides about regions comes from member.c; nothing is decided here.
  */
 #include <linux/slab.h>
+#include "core/fetch.h"
 #include "core/page.h"
 #include "core/sc.h"
 #include "shell.h"
@@ -15,6 +16,7 @@ static void region_release(struct kref *ref)
 
 	if (r->space)
 		dsm_slots_free(r);
+	kfree(r->ahead);
 	kfree(r->space);
 	kfree(r);
 }
@@ -156,7 +158,7 @@ static u64 members_of(const struct dsm_region *r)
 	return members;
 }
 
-static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
+static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_new)
 {
 	char why[128];
 	int err;
@@ -184,7 +186,7 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
 	r->space->shell = r;
 	r->space->users = le64_to_cpu(d->users);
 	/* Nobody has used it yet, so this node will be told of all that anybody writes. */
-	r->space->all_told = !d->members;
+	r->space->all_told = is_new || !d->members;
 	space_members(r->space, le64_to_cpu(d->members));
 	return 0;
 }
@@ -192,12 +194,13 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d)
 /**
  * dsm_region_add() - a region appears
  * @desc: description from the coordinator
+ * @is_new: it is being created, else this node joins
  *
  * Context: process; sleeps.
  * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left; -EOPNOTSUPP
  * sync=rdma without atomics, -EHOSTDOWN its memory cannot be registered any more.
  */
-int dsm_region_add(const struct dsm_wire_region *desc)
+int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
 {
 	struct dsm_node *n = &dsm_node;
 	struct dsm_region *r, *other;
@@ -211,7 +214,8 @@ int dsm_region_add(const struct dsm_wire_region *desc)
 	xa_init(&r->chunks);
 	xa_init(&r->keys);
 	r->space = kzalloc(sizeof(*r->space), GFP_KERNEL);
-	err = r->space ? fill(r, desc) : -ENOMEM;
+	r->ahead = dsm_ahead_new();
+	err = r->space && r->ahead ? fill(r, desc, is_new) : -ENOMEM;
 	if (!err && r->space->policy.sync == DSM_SYNC_RDMA)
 		err = dsm_rsync_need();
 	if (err)
@@ -262,6 +266,11 @@ static void free_pages_of(struct dsm_region *r)
 	unsigned long idx;
 
 	xa_for_each(&r->table, idx, p) {
+		if (p->flags & DSM_PF_AHEAD) {
+			spin_lock(&n->lock);
+			dsm_fetch_wasted(n->engine, p);
+			spin_unlock(&n->lock);
+		}
 		if (p->frame)
 			dsm_mm_frame_free(p->frame);
 		if (dsm_page_is_sc(p)) {

@@ -140,7 +140,6 @@ void dsm_step_begin(struct dsm_actions *acts) __acquires(&dsm_node.lock);
 void dsm_step_end(struct dsm_actions *acts) __releases(&dsm_node.lock);
 /* The same, but flush work is left to the caller, who calls dsm_flush_run() at once. */
 void dsm_step_end_flushing(struct dsm_actions *acts) __releases(&dsm_node.lock);
-struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame);
 int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
 void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr);
 void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err);
@@ -152,6 +151,10 @@ void dsm_recall_run(const struct dsm_actions *acts);
 void dsm_recall_lost(u16 node);
 void dsm_recall_waiting(struct dsm_page *p, int add);
 void dsm_recall_stop(void);
+
+/* ---- pages.c ---- */
+struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame);
+struct dsm_page *dsm_shell_page_spare(struct dsm_region *r, u32 idx);
 
 /* ---- quota.c ---- */
 int dsm_quota_charge(kuid_t uid);
@@ -166,8 +169,15 @@ void dsm_observe_message(u16 from, const u8 *msg, u32 len);
 
 /* ---- spin.c ---- */
 enum dsm_spin_kind {
-	DSM_SPIN_PAGE, DSM_SPIN_RELEASE, DSM_SPIN_ANSWER, DSM_SPIN_LOCK, DSM_SPIN_BARRIER,
-	DSM_SPIN_FLAG, DSM_SPIN_KINDS,
+	DSM_SPIN_PAGE,	/* by message */
+	DSM_SPIN_READ,
+	DSM_SPIN_AHEAD,
+	DSM_SPIN_RELEASE,
+	DSM_SPIN_ANSWER,
+	DSM_SPIN_LOCK,
+	DSM_SPIN_BARRIER,
+	DSM_SPIN_FLAG,
+	DSM_SPIN_KINDS,
 };
 bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg);
 int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable);
@@ -218,6 +228,11 @@ void dsm_chunks_free(struct dsm_region *r);
 void dsm_chunk_post(struct dsm_xfer *x);
 void dsm_chunk_xfer_done(struct dsm_xfer *x);
 
+/* ---- ahead.c ---- */
+struct dsm_ahead *dsm_ahead_new(void);
+void dsm_ahead_fault(struct dsm_region *r, u32 idx);
+u32 dsm_ahead_along(struct dsm_region *r, u32 idx, u32 n);
+
 /* ---- flush.c ---- */
 void dsm_flush_run(void);
 void dsm_flush_worker(struct work_struct *work);
@@ -230,7 +245,7 @@ void dsm_regions_settle(void);
 /* ---- region.c ---- */
 void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);
 extern const struct dsm_mm_ops dsm_shell_mm_ops;
-int dsm_region_add(const struct dsm_wire_region *desc);
+int dsm_region_add(const struct dsm_wire_region *desc, bool is_new);
 void dsm_region_remove(struct dsm_region *r);
 void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);
 int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users);

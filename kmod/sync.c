@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Calls that wait: faults, locks, barriers, flags, releases, acquires.
+ * Calls that wait: locks, barriers, flags, releases, acquires.
  *
  * Each is: step the engine, wait, step again. A wait for a machine's answer is bounded by the
  * detection of its death; a wait for another thread's action is killable and ends when what it
@@ -13,128 +13,9 @@
 #include "core/flag.h"
 #include "core/interval.h"
 #include "core/rlock.h"
-#include "core/page.h"
 #include "core/release.h"
-#include "core/sc.h"
 #include "ctl/trace.h"
 #include "shell.h"
-
-/* ---- faults ---- */
-
-static int fault(void *ctx, u32 idx, bool write, struct page **frame)
-{
-	struct dsm_node *n = &dsm_node;
-	struct dsm_region *r = ctx;
-	struct dsm_actions acts;
-	struct dsm_page *p;
-	int ret;
-
-	p = dsm_shell_page(r, idx, true);
-	if (IS_ERR(p))
-		return PTR_ERR(p);
-	dsm_step_begin(&acts);
-	ret = dsm_page_fault(n->engine, p, write, &acts);
-	/*
-	 * Twins cost memory: beyond the limit what is dirty
-	 * goes home early, in a release like any other (L27).
-	 */
-	if (n->engine->twins > n->twin_limit && n->engine->n_dirty > n->twin_limit / 2)
-		dsm_rel_request(n->engine, &acts);
-	dsm_step_end(&acts);
-	trace_dsm_fault(r->id, idx, write, ret);
-	if (ret == DSM_PAGE_NONE)
-		trace_dsm_fetch(r->id, idx, READ_ONCE(p->home));
-	*frame = p->frame;
-	return ret;
-}
-
-static enum dsm_right right(void *ctx, u32 idx)
-{
-	struct dsm_region *r = ctx;
-	struct dsm_page *p = xa_load(&r->table, idx);
-	enum dsm_page_right ret = DSM_PAGE_NONE;
-
-	if (p) {
-		spin_lock(&dsm_node.lock);
-		ret = dsm_page_right(p);
-		if (ret != DSM_PAGE_NONE && dsm_page_is_sc(p)) {
-			dsm_node.engine->now_ns = dsm_now_ns();
-			dsm_sc_used(dsm_node.engine, p);
-		}
-		spin_unlock(&dsm_node.lock);
-	}
-	return (enum dsm_right)ret;
-}
-
-static bool page_settled(void *p)
-{
-	bool busy;
-
-	spin_lock(&dsm_node.lock);
-	busy = dsm_page_busy(dsm_node.engine, p);
-	spin_unlock(&dsm_node.lock);
-	return !busy;
-}
-
-static int wait_page(void *ctx, u32 idx, bool killable)
-{
-	struct dsm_region *r = ctx;
-	struct dsm_page *p = xa_load(&r->table, idx);
-	wait_queue_head_t *wq;
-	u64 start = dsm_now_ns(), took_ns;
-	bool spun;
-	int ret;
-
-	if (!p || page_settled(p))
-		return 0;
-	dsm_recall_waiting(p, 1);
-	spun = dsm_spin(DSM_SPIN_PAGE, READ_ONCE(p->home), page_settled, p);
-	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
-	if (killable)
-		ret = wait_event_killable(*wq, page_settled(p));
-	else
-		ret = wait_event_interruptible(*wq, page_settled(p));
-	dsm_recall_waiting(p, -1);
-	took_ns = dsm_now_ns() - start;
-	atomic64_add(took_ns, &dsm_node.stats.ns_wait_page);
-	if (!ret)
-		dsm_spin_learn(DSM_SPIN_PAGE, spun, took_ns);
-	return ret;
-}
-
-const struct dsm_mm_ops dsm_shell_mm_ops = {
-	.fault = fault,
-	.right = right,
-	.wait = wait_page,
-};
-
-/**
- * dsm_node_prefetch() - start fetching pages without waiting
- * @r:      region
- * @offset: bytes
- * @len:    bytes
- *
- * A hint: at most 1024 pages are asked for.
- *
- * Context: process.
- * Return: 0, -EINVAL outside the region.
- */
-int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len)
-{
-	u64 first = offset >> PAGE_SHIFT, end, bytes = r->pages << PAGE_SHIFT;
-	struct page *frame;
-	int ret;
-
-	if (offset > bytes || len > bytes - offset)
-		return -EINVAL;
-	end = min_t(u64, DIV_ROUND_UP_ULL(offset + len, PAGE_SIZE), first + 1024);
-	for (; first < end && !fatal_signal_pending(current); first++) {
-		ret = fault(r, first, false, &frame);
-		if (ret < 0)
-			break;
-	}
-	return 0;
-}
 
 /* ---- releases and acquires ---- */
 

@@ -185,7 +185,7 @@ enum dsm_stat {
 	DSM_STAT_CHUNKS,		/* 2 MiB chunks registered for remote access */
 	DSM_STAT_PREFETCH_ISSUED,	/* pages fetched ahead of their use */
 	DSM_STAT_PREFETCH_HITS,		/* of these: used */
-	DSM_STAT_PREFETCH_WASTED,	/* of these: invalidated before */
+	DSM_STAT_PREFETCH_WASTED,	/* of these: invalidated, lost or gone with the region before */
 	DSM_STAT_DIRECT_PAGES,		/* diffs written into the home's frame */
 	DSM_STAT_DIRECT_RUNS,		/* changed runs of these */
 	DSM_STAT_XFER_READS,		/* one-sided transfers posted */
@@ -368,7 +368,7 @@ struct dsm_ioc_logp {
 #define DSM_IOC_FLAG_CLEAR	_IOW(DSM_IOC_MAGIC, 0x26, struct dsm_ioc_flag)
 #define DSM_IOC_ACQUIRE		_IOW(DSM_IOC_MAGIC, 0x27, struct dsm_ioc_plain)
 #define DSM_IOC_RELEASE		_IOW(DSM_IOC_MAGIC, 0x28, struct dsm_ioc_plain)
-/* A hint; 0 even if nothing was done. */
+/* A hint, for at most 1024 pages; 0 even if nothing was done. */
 #define DSM_IOC_PREFETCH	_IOW(DSM_IOC_MAGIC, 0x29, struct dsm_ioc_range)
 /* Allow read and write on a heap region. */
 #define DSM_IOC_FORCE_RAW	_IOW(DSM_IOC_MAGIC, 0x2a, struct dsm_ioc_plain)

@@ -13,6 +13,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/fadvise.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -266,6 +267,26 @@ static int chardev_fsync(struct file *file, loff_t start, loff_t last, int datas
 	return IS_ERR(r) ? PTR_ERR(r) : dsm_node_release(r);
 }
 
+/* posix_fadvise() and madvise(). WILLNEED is a prefetch; other advice changes nothing. */
+static int chardev_fadvise(struct file *file, loff_t offset, loff_t len, int advice)
+{
+	struct dsm_region *r;
+	u64 bytes;
+
+	if (len < 0 || advice < POSIX_FADV_NORMAL || advice > POSIX_FADV_NOREUSE)
+		return -EINVAL;
+	if (advice != POSIX_FADV_WILLNEED)
+		return 0;
+	r = dsm_chardev_attach(file);
+	if (IS_ERR(r))
+		return PTR_ERR(r);
+	bytes = r->pages << PAGE_SHIFT;
+	if (offset < 0 || offset >= bytes)
+		return 0;
+	/* No length: to the end. */
+	return dsm_node_prefetch(r, offset, len ? min_t(u64, len, bytes - offset) : bytes - offset);
+}
+
 const struct file_operations dsm_chardev_fops = {
 	.owner = THIS_MODULE,
 	.open = chardev_open,
@@ -277,6 +298,7 @@ const struct file_operations dsm_chardev_fops = {
 	.get_unmapped_area = chardev_get_unmapped_area,
 	.mmap = chardev_mmap,
 	.fsync = chardev_fsync,
+	.fadvise = chardev_fadvise,
 	.unlocked_ioctl = dsm_ioctl_dispatch,
 	.compat_ioctl = compat_ptr_ioctl,
 	.uring_cmd = dsm_uring_cmd,

@@ -19,6 +19,9 @@
 #include "fault.h"
 #include "mm.h"
 
+/* Pages mapped along with one that is read: 64 KiB in all. */
+#define DSM_MM_AROUND 15u
+
 static vm_fault_t fault_error(struct dsm_mm *mm, int err)
 {
 	if (err == -ENOMEM)
@@ -75,6 +78,53 @@ static vm_fault_t wait_for_right(struct vm_fault *vmf, struct dsm_mm *mm, u32 id
 	return VM_FAULT_RETRY;
 }
 
+/* Maps frames[0 .. n - 1] from @addr on; places that are NULL or mapped already are left out. */
+static void insert_runs(struct vm_area_struct *vma, unsigned long addr, struct page **frames, u32 n)
+{
+	unsigned long left;
+	u32 i = 0, end;
+
+	while (i < n) {
+		for (end = i; end < n && frames[end]; end++)
+			;
+		left = end - i;
+		if (left && vm_insert_pages(vma, addr + i * PAGE_SIZE, frames + i, &left) == -ENOMEM)
+			return;
+		/* Behind what stopped it: an entry that is there, or a gap. */
+		i = end - left + 1;
+	}
+}
+
+/*
+ * Maps neighbours that are here, which ->map_pages could not: it may not sleep for a page table.
+ * The same rule holds for each as for the page itself: the right is read again under the
+ * page lock. A page that somebody else has locked is left out.
+ */
+static void map_around(struct vm_fault *vmf, struct dsm_mm *mm, u32 idx)
+{
+	struct page *frames[DSM_MM_AROUND], *locked[DSM_MM_AROUND];
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long addr = vmf->address & PAGE_MASK;
+	u64 n = DSM_MM_AROUND;
+	u32 i;
+
+	n = min(n, mm->pages - idx - 1);
+	n = min_t(u64, n, (vma->vm_end - addr) / PAGE_SIZE - 1);
+	n = n ? mm->ops->around(mm->ctx, idx, n, locked) : 0;
+	if (!n)
+		return;
+	for (i = 0; i < n; i++) {
+		if (locked[i] && !trylock_page(locked[i]))
+			locked[i] = NULL;
+		frames[i] = locked[i];
+	}
+	mm->ops->around_again(mm->ctx, idx, n, frames);
+	insert_runs(vma, addr + PAGE_SIZE, frames, n);
+	for (i = 0; i < n; i++)
+		if (locked[i])
+			unlock_page(locked[i]);
+}
+
 /**
  * dsm_fault_page() - ->fault of a mapping: no page-table entry yet
  * @vmf: the fault
@@ -124,6 +174,8 @@ vm_fault_t dsm_fault_page(struct vm_fault *vmf)
 	}
 	get_page(frame);
 	vmf->page = frame;
+	if (!write)
+		map_around(vmf, mm, idx);
 	return VM_FAULT_LOCKED;
 }
 

@@ -18,18 +18,17 @@
  * dsm_mm_frame_alloc() - allocate the frame of a page
  * @mm:  mm side of the region
  * @idx: page number within the region
- * @gfp: flags on top of GFP_KERNEL_ACCOUNT; __GFP_ZERO if contents matter
+ * @gfp: how hard to try; with __GFP_ACCOUNT the page is charged to the calling task's memory
+ *       cgroup; __GFP_ZERO if contents matter
  *
- * The page is charged to the calling task's memory cgroup. The caller owns
- * one reference and gives it to dsm_mm_frame_free().
+ * The caller owns one reference and gives it to dsm_mm_frame_free().
  *
- * Context: process. Sleeps.
+ * Context: process. Sleeps if @gfp says so.
  * Return: the frame, or NULL if there is no memory.
  */
 struct page *dsm_mm_frame_alloc(struct dsm_mm *mm, u32 idx, gfp_t gfp)
 {
-	struct page *frame = alloc_page(GFP_KERNEL_ACCOUNT |
-					(gfp & ~(__GFP_HIGHMEM | __GFP_MOVABLE)));
+	struct page *frame = alloc_page(gfp & ~(__GFP_HIGHMEM | __GFP_MOVABLE));
 
 	if (!frame)
 		return NULL;

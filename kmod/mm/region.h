@@ -31,11 +31,17 @@ enum dsm_right { DSM_RIGHT_NONE, DSM_RIGHT_READ, DSM_RIGHT_WRITE };
  * @right: the right as of now, no side effects; called under the page lock.
  * @wait:  wait until a NONE may have changed. @killable: only fatal signals end it, else any
  *         signal does. 0, -EINTR/-ERESTARTSYS. Bounded by the death of the peer it depends on.
+ * @around: which of the @n pages behind @idx may be mapped for reading along with it: @frames gets
+ *         the frame of each or NULL. Return: how many places of @frames count
+ * @around_again: clears the places of @frames of which that is not true any more; called under the
+ *         locks of these frames
  */
 struct dsm_mm_ops {
 	int (*fault)(void *ctx, u32 idx, bool write, struct page **frame);
 	enum dsm_right (*right)(void *ctx, u32 idx);
 	int (*wait)(void *ctx, u32 idx, bool killable);
+	u32 (*around)(void *ctx, u32 idx, u32 n, struct page **frames);
+	void (*around_again)(void *ctx, u32 idx, u32 n, struct page **frames);
 };
 
 /* A run of pages, @first .. @first + @count - 1. */
@@ -67,7 +73,7 @@ ssize_t dsm_mm_write_iter(struct dsm_mm *mm, struct kiocb *iocb, struct iov_iter
 
 /*
  * Frames: page->mapping and index set, so that futexes and
- * GUP work (mm.md 1.2). Not zeroed. May sleep.
+ * GUP work (mm.md 1.2). Zeroed and sleeping if @gfp says so.
  */
 struct page *dsm_mm_frame_alloc(struct dsm_mm *mm, u32 idx, gfp_t gfp);
 /*

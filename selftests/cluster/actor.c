@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 
 #include "common.h"
 
@@ -111,6 +112,24 @@ static int many_barriers(uint64_t key, unsigned int parties, uint64_t count)
 	return ret;
 }
 
+/* The same words, a power of two of them, each once and in no order that could be foreseen. */
+static int scatter(uint64_t offset, uint64_t count, uint64_t step, uint64_t value, uint64_t *out)
+{
+	uint64_t i, at = 0, word;
+	int ret;
+
+	for (i = 0; i < count; i++) {
+		at = (at * 1664525 + 1013904223) % count;
+		*out = at;
+		ret = access_word(offset + at * step, false, &word);
+		if (ret)
+			return ret;
+		if (word != value + at)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
 static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t e, uint64_t *value)
 {
 	struct timespec until;
@@ -143,6 +162,12 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return dsm_release(d);
 	if (!strcmp(what, "read"))
 		return access_word(a, false, value);
+	if (!strcmp(what, "prefetch"))
+		return dsm_prefetch(d, (char *)dsm_base(d) + a, b);
+	if (!strcmp(what, "willneed"))
+		return madvise((char *)dsm_base(d) + a, b, MADV_WILLNEED) ? -errno : 0;
+	if (!strcmp(what, "scatter"))
+		return scatter(a, b, c, e, value);
 	*value = b;
 	if (!strcmp(what, "write"))
 		return access_word(a, true, value);

@@ -28,9 +28,12 @@ def killed_during_a_fault(c):
     with region(c, "1M", "home=rr") as name, actors(name, *rest) as all_actors, \
             actors(name, victim) as (v,):
         a, b, z = all_actors[0], all_actors[1], all_actors[-1]
+        # All are told of both pages: else they would be known to be zero without asking.
         v.want(0, "write", with_home_there, 7)
+        v.want(0, "write", with_home_there + pages * PAGE, 8)
         v.want(0, "release")
-        z.want(0, "acquire")
+        for actor in all_actors:
+            actor.want(0, "acquire")
         z.read(with_home_there, 7)
         since = time.monotonic()
         victim.stop()
@@ -251,6 +254,9 @@ def cut_off_and_joined_again(c):
     others = [status(n)["node"] for n in rest]
     with region(c, "1M", "home=rr") as name:
         with actors(name, rest[0], node) as (a, v):
+            a.want(0, "write", 0, 5)
+            a.want(0, "release")
+            v.want(0, "acquire")
             v.want(0, "lock", 1)
             waiting = a.begin_blocked("dsm_node_lock", "lock", 1)
             since = time.monotonic()

@@ -256,6 +256,95 @@ TEST_F(fault, writes_of_an_ended_process_stay)
 	EXPECT_EQ(9, self->p[PAGES * PAGE - 1]);
 }
 
+/* Is there an entry in this process's page table? */
+static bool is_mapped(const void *at)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+	uint64_t entry = 0;
+	ssize_t got = pread(fd, &entry, sizeof(entry), (uintptr_t)at / PAGE * sizeof(entry));
+
+	close(fd);
+	return got == sizeof(entry) && entry >> 63;
+}
+
+TEST_F(fault, reading_maps_neighbours_that_are_here)
+{
+	char *q = map_region(&self->r, PAGES, 0, PROT_READ | PROT_WRITE);
+	int i;
+
+	ASSERT_NE(MAP_FAILED, q);
+	memset(self->p, 1, 24 * PAGE);
+	EXPECT_FALSE(is_mapped(q));
+	EXPECT_EQ(1, *(volatile char *)(q + 2 * PAGE));
+	EXPECT_FALSE(is_mapped(q + PAGE));
+	for (i = 2; i < 18; i++)
+		EXPECT_TRUE(is_mapped(q + i * PAGE));
+	EXPECT_FALSE(is_mapped(q + 18 * PAGE));
+	/* Over what is there already, and to the end of the mapping. */
+	EXPECT_EQ(1, *(volatile char *)(q + 20 * PAGE));
+	EXPECT_TRUE(is_mapped(q + 23 * PAGE));
+	EXPECT_EQ(1, *(volatile char *)(q + PAGE));
+	EXPECT_EQ(0, *(volatile char *)(q + (PAGES - 1) * PAGE));
+	/* For reading only: the write is seen by the module, and a release takes it away again. */
+	q[3 * PAGE] = 2;
+	EXPECT_EQ(2, self->p[3 * PAGE]);
+	EXPECT_EQ(0, region_call(self->r.fd, DSM_IOC_RELEASE));
+	q[3 * PAGE] = 3;
+	EXPECT_EQ(3, self->p[3 * PAGE]);
+	EXPECT_EQ(0, munmap(q, PAGES * PAGE));
+}
+
+TEST_F(fault, readers_of_neighbours_beside_writers_and_releases)
+{
+	int i, k;
+	pid_t reader = fork();
+
+	if (!reader) {
+		volatile char *q;
+		char late, early;
+
+		for (i = 0; i < 300; i++) {
+			q = map_region(&self->r, PAGES, 0, PROT_READ);
+			for (k = 0; k < PAGES; k++) {
+				late = q[k * PAGE];
+				early = q[k * PAGE + 8];
+				if (late > early)
+					_exit(1);
+			}
+			munmap((void *)q, PAGES * PAGE);
+		}
+		_exit(0);
+	}
+	for (i = 0; i < 100; i++) {
+		for (k = 0; k < PAGES; k++) {
+			__atomic_store_n(self->p + k * PAGE + 8, i, __ATOMIC_RELEASE);
+			__atomic_store_n(self->p + k * PAGE, i, __ATOMIC_RELEASE);
+		}
+		EXPECT_EQ(0, region_call(self->r.fd, DSM_IOC_RELEASE));
+		EXPECT_EQ(0, region_call(self->r.fd, DSM_IOC_ACQUIRE));
+	}
+	EXPECT_EQ(0, child_status(reader));
+	for (k = 0; k < PAGES; k++)
+		EXPECT_EQ(99, self->p[k * PAGE]);
+}
+
+TEST_F(fault, advice_changes_nothing_that_can_be_seen)
+{
+	static const int advice[] = { POSIX_FADV_NORMAL, POSIX_FADV_RANDOM, POSIX_FADV_SEQUENTIAL, POSIX_FADV_WILLNEED,
+				      POSIX_FADV_DONTNEED, POSIX_FADV_NOREUSE };
+	unsigned int i;
+
+	self->p[5 * PAGE] = 5;
+	for (i = 0; i < sizeof(advice) / sizeof(advice[0]); i++) {
+		EXPECT_EQ(0, posix_fadvise(self->r.fd, 0, 0, advice[i]));
+		EXPECT_EQ(0, posix_fadvise(self->r.fd, PAGE, 1ll << 62, advice[i]));
+		EXPECT_EQ(0, posix_fadvise(self->r.fd, 1ll << 62, 5, advice[i]));
+	}
+	EXPECT_EQ(0, madvise(self->p, PAGES * PAGE, MADV_WILLNEED));
+	EXPECT_EQ(5, self->p[5 * PAGE]);
+	EXPECT_EQ(0, self->p[6 * PAGE]);
+}
+
 /* Processes come and go while others fault. */
 TEST_F(fault, mapping_and_unmapping_under_load)
 {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Accesses of this node's threads: the answers to the fault path's questions, and its waits.
+ *
+ * A fault is one step that starts a fetch if one is needed, then perhaps fetches ahead; the wait
+ * for the page ends with the answer or with the death of who should give it. Knows no page tables
+ * and no messages.
+ */
+#include "core/fetch.h"
+#include "core/page.h"
+#include "core/release.h"
+#include "core/sc.h"
+#include "ctl/trace.h"
+#include "shell.h"
+
+/* Every copy of an sc page may hold up a writer: none is fetched or mapped unasked. */
+static bool looks_around(const struct dsm_region *r)
+{
+	return r->space->policy.around && r->space->policy.consistency != DSM_CONSISTENCY_SC;
+}
+
+static int fault(void *ctx, u32 idx, bool write, struct page **frame)
+{
+	struct dsm_node *n = &dsm_node;
+	struct dsm_region *r = ctx;
+	struct dsm_actions acts;
+	struct dsm_page *p;
+	bool ahead, fetching;
+	int ret;
+
+	p = dsm_shell_page(r, idx, true);
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	dsm_step_begin(&acts);
+	ahead = looks_around(r) && p->flags & DSM_PF_AHEAD;
+	ret = dsm_page_fault(n->engine, p, write, &acts);
+	fetching = looks_around(r) && dsm_page_fetching(p);
+	/*
+	 * Twins cost memory: beyond the limit what is dirty
+	 * goes home early, in a release like any other (L27).
+	 */
+	if (n->engine->twins > n->twin_limit && n->engine->n_dirty > n->twin_limit / 2)
+		dsm_rel_request(n->engine, &acts);
+	dsm_step_end(&acts);
+	trace_dsm_fault(r->id, idx, write, ret);
+	if (ret == DSM_PAGE_NONE)
+		trace_dsm_fetch(r->id, idx, READ_ONCE(p->home));
+	*frame = p->frame;
+	/*
+	 * Only pages that come from elsewhere make a pattern. After the page itself: nothing
+	 * delays what somebody waits for.
+	 */
+	if (ahead || fetching)
+		dsm_ahead_fault(r, idx);
+	return ret;
+}
+
+static u32 around(void *ctx, u32 idx, u32 n, struct page **frames)
+{
+	struct dsm_region *r = ctx;
+	u32 i, along, found = 0;
+	struct dsm_page *p;
+
+	if (!looks_around(r))
+		return 0;
+	along = dsm_ahead_along(r, idx, n);
+	spin_lock(&dsm_node.lock);
+	for (i = 0; i < n; i++) {
+		p = xa_load(&r->table, idx + 1 + i);
+		frames[i] = NULL;
+		if (!p || !p->frame || dsm_page_right(p) < DSM_PAGE_READABLE)
+			continue;
+		/* What nobody is known to go towards shows by its own fault whether it is used. */
+		if (i >= along && p->flags & DSM_PF_AHEAD)
+			continue;
+		frames[i] = p->frame;
+		found = i + 1;
+	}
+	spin_unlock(&dsm_node.lock);
+	return found;
+}
+
+static void around_again(void *ctx, u32 idx, u32 n, struct page **frames)
+{
+	struct dsm_region *r = ctx;
+	u32 i;
+
+	spin_lock(&dsm_node.lock);
+	for (i = 0; i < n; i++)
+		if (frames[i] &&
+		    dsm_page_right(xa_load(&r->table, idx + 1 + i)) < DSM_PAGE_READABLE)
+			frames[i] = NULL;
+	spin_unlock(&dsm_node.lock);
+}
+
+static enum dsm_right right(void *ctx, u32 idx)
+{
+	struct dsm_region *r = ctx;
+	struct dsm_page *p = xa_load(&r->table, idx);
+	enum dsm_page_right ret = DSM_PAGE_NONE;
+
+	if (p) {
+		spin_lock(&dsm_node.lock);
+		ret = dsm_page_right(p);
+		if (ret != DSM_PAGE_NONE && dsm_page_is_sc(p)) {
+			dsm_node.engine->now_ns = dsm_now_ns();
+			dsm_sc_used(dsm_node.engine, p);
+		}
+		spin_unlock(&dsm_node.lock);
+	}
+	return (enum dsm_right)ret;
+}
+
+static bool page_settled(struct dsm_page *p)
+{
+	bool busy;
+
+	spin_lock(&dsm_node.lock);
+	busy = dsm_page_busy(dsm_node.engine, p);
+	spin_unlock(&dsm_node.lock);
+	return !busy;
+}
+
+static bool page_settled_arg(void *arg)
+{
+	return page_settled(arg);
+}
+
+/* How long it takes depends on how the page comes: waits of each kind learn for themselves. */
+static enum dsm_spin_kind kind_of_wait(const struct dsm_page *p)
+{
+	u16 flags = dsm_page_is_sc(p) ? 0 : READ_ONCE(p->flags);
+
+	if (flags & DSM_PF_AHEAD)
+		return DSM_SPIN_AHEAD;
+	return flags & DSM_PF_READ ? DSM_SPIN_READ : DSM_SPIN_PAGE;
+}
+
+static int wait_page(void *ctx, u32 idx, bool killable)
+{
+	struct dsm_region *r = ctx;
+	struct dsm_page *p = xa_load(&r->table, idx);
+	enum dsm_spin_kind kind;
+	wait_queue_head_t *wq;
+	u64 start = dsm_now_ns(), took_ns;
+	bool spun;
+	int ret;
+
+	if (!p || page_settled(p))
+		return 0;
+	dsm_recall_waiting(p, 1);
+	kind = kind_of_wait(p);
+	spun = dsm_spin(kind, READ_ONCE(p->home), page_settled_arg, p);
+	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
+	if (killable)
+		ret = wait_event_killable(*wq, page_settled(p));
+	else
+		ret = wait_event_interruptible(*wq, page_settled(p));
+	dsm_recall_waiting(p, -1);
+	took_ns = dsm_now_ns() - start;
+	atomic64_add(took_ns, &dsm_node.stats.ns_wait_page);
+	if (!ret)
+		dsm_spin_learn(kind, spun, took_ns);
+	return ret;
+}
+
+const struct dsm_mm_ops dsm_shell_mm_ops = {
+	.fault = fault,
+	.right = right,
+	.wait = wait_page,
+	.around = around,
+	.around_again = around_again,
+};

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests of how pages come: by READ, ahead of their use, or not at all.
+
+Asks the counters how many pages were asked for and used, never how long it took.
+"""
+import time
+
+from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, make_region,
+                   ranks, region, status, until)
+
+PAGE = 4096
+
+
+def pages_are_read_without_the_home(c):
+    """fetch=read: once a chunk's key is known its pages cost the home no message; merges too."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages = 200
+    with region(c, "4M", "fetch=read,around=off") as name, actors(name, home, asker) as (a, b):
+        chunks = counters(home)["chunks"]
+        a.want(0, "fill", 0, pages, PAGE, 1000)
+        a.want(0, "release")
+        until(lambda: counters(home)["chunks"] > chunks, "the home registers nothing")
+        b.want(0, "acquire")
+        b.read(0, 1000)	# by message: its answer has the key
+        before = [counters(n) for n in (home, asker)]
+        b.want(0, "verify", PAGE, pages - 1, PAGE, 1001)
+        after = [counters(n) for n in (home, asker)]
+        grown = [{k: y[k] - x[k] for k in x} for x, y in zip(before, after)]
+        expect(grown[1]["page_reads"] == pages - 1, f"{grown[1]['page_reads']} pages were read")
+        expect(grown[0]["fetches_served"] == 0, "the home served fetches")
+        # Written by both; what the other wrote comes by a READ beside the own bytes.
+        b.want(0, "fill", 8, pages, PAGE, 5000)
+        a.want(0, "fill", 16, pages, PAGE, 9000)
+        a.want(0, "release")
+        reads = counters(asker)["page_reads"]
+        b.want(0, "acquire")
+        b.want(0, "verify", 16, pages, PAGE, 9000)
+        expect(counters(asker)["page_reads"] - reads == pages, "merges were not read")
+        b.want(0, "release")
+        a.want(0, "acquire")
+        a.want(0, "verify", 8, pages, PAGE, 5000)
+        a.want(0, "verify", 16, pages, PAGE, 9000)
+
+
+FETCHES = ("fetch=read", "fetch=nocopy", "fetch=copy")
+AHEAD = ("prefetch_issued", "prefetch_hits", "prefetch_wasted", "read_faults")
+
+
+class Ahead:
+    """How the counters of fetching ahead grow at a node."""
+
+    def __init__(self, node):
+        self.node, self.before = node, counters(node)
+
+    def grown(self):
+        """Pages asked for, used, used in vain, and read faults."""
+        after = counters(self.node)
+        return [after[k] - self.before[k] for k in AHEAD]
+
+    def told(self, what):
+        """The same, and printed for Documentation/performance.rst."""
+        issued, hits, wasted, faults = self.grown()
+        print(f"# {what}: asked for {issued} pages ahead, {hits} used, {wasted} wasted; "
+              f"{faults} read faults", flush=True)
+        return issued, hits, wasted, faults
+
+
+def a_region_goes_while_its_pages_are_read_ahead(c):
+    """Destroyed as soon as its last user is gone: no READ may find its pages unregistered."""
+    home, asker = c.nodes[0], c.nodes[1]
+    seen = Ahead(asker)
+    for policy in FETCHES:
+        with region(c, "4M", policy) as name:
+            with actors(name, home, asker) as (a, b):
+                a.want(0, "fill", 0, 256, PAGE, 1)
+                a.want(0, "release")
+                b.want(0, "acquire")
+                b.read(0, 1)
+                b.begin("verify", PAGE, 255, PAGE, 2, thread=1)
+                b.want(0, "prefetch", 0, 256 * PAGE)
+    issued, hits, wasted, _ = seen.grown()
+    expect(issued == hits + wasted, f"{issued} pages asked for, {hits} used, {wasted} not: the "
+                                    "regions are gone and some are not accounted for")
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["counter", name, 2, 50, 2], timeout=120)
+
+
+def neighbours_are_fetched_ahead(c):
+    """Sequential reads: few pages are asked for in vain, and few faults are taken."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages = 256
+    for policy in FETCHES:
+        with region(c, "4M", policy) as name, actors(name, home, asker) as (a, b):
+            a.want(0, "fill", 0, pages, PAGE, 1)
+            a.want(0, "release")
+            b.want(0, "acquire")
+            seen = Ahead(asker)
+            b.want(0, "verify", 0, pages, PAGE, 1)
+            issued, hits, _, faults = seen.told(f"{policy}, {pages} pages in order")
+            expect(issued >= pages * 9 // 10, f"{policy}: {issued} of {pages} pages were asked for")
+            expect(hits >= issued * 9 // 10, f"{policy}: {hits} of {issued} pages were of use")
+            # By READ sixteen pages come at once and are mapped at once; a message brings one page.
+            most = pages // 4 if policy == "fetch=read" else pages * 5 // 2
+            expect(faults <= most, f"{policy}: {faults} faults for {pages} pages")
+    with region(c, "4M", "around=off") as name, actors(name, home, asker) as (a, b):
+        a.want(0, "fill", 0, pages, PAGE, 1)
+        a.want(0, "release")
+        b.want(0, "acquire")
+        seen = Ahead(asker)
+        b.want(0, "verify", 0, pages, PAGE, 1)
+        issued, _, _, faults = seen.told(f"around=off, {pages} pages in order")
+        expect(not issued, "around=off, and pages were fetched ahead")
+        expect(faults >= pages, "around=off, and pages were mapped along")
+        # A request is heard nevertheless.
+        for turn, call in enumerate(("prefetch", "willneed"), 1):
+            a.want(0, "fill", 0, 64, PAGE, turn)
+            a.want(0, "release")
+            b.want(0, "acquire")
+            b.want(0, call, 0, 64 * PAGE)
+            expect(seen.grown()[0] == 64 * turn, f"{call} did not ask for the pages")
+            b.want(0, "verify", 0, 64, PAGE, turn)
+            expect(seen.grown()[1] == 64 * turn, "pages asked for were of no use")
+
+
+def strides_and_several_streams_are_recognised(c):
+    home, asker = c.nodes[0], c.nodes[1]
+    pages = 1024
+    for policy in ("fetch=read", "fetch=nocopy"):
+        with region(c, "8M", policy) as name, actors(name, home, asker) as (a, b):
+            a.want(0, "fill", 0, pages, PAGE, 1)
+            a.want(0, "release")
+            b.want(0, "acquire")
+            seen = Ahead(asker)
+            for i in range(0, 480, 5):
+                b.read(i * PAGE, 1 + i)
+            issued, hits, _, _ = seen.told(f"{policy}, 96 pages, each fifth")
+            expect(issued >= 72, f"{policy}: {issued} of 96 evenly spaced pages were asked for")
+            expect(hits >= issued - 20, f"{policy}: {hits} of {issued} of these were of use")
+            # One thread goes up in one place and down in another.
+            seen = Ahead(asker)
+            for i in range(64):
+                b.read((600 + i) * PAGE, 601 + i)
+                b.read((1000 - i) * PAGE, 1001 - i)
+            issued, hits, _, _ = seen.told(f"{policy}, 64 pages up and 64 down")
+            expect(issued >= 112, f"{policy}: {issued} pages of two streams were asked for")
+            expect(hits >= 96, f"{policy}: {hits} of these were of use")
+
+
+def fetching_ahead_stops_where_it_hurts(c):
+    """Random reads ask for next to nothing; runs that end once they are recognised stop it."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages, far = 2048, 128
+    for policy in ("fetch=read", "fetch=nocopy"):
+        with region(c, "8M", policy) as name, actors(name, home, asker) as (a, b):
+            a.want(0, "fill", 0, pages, PAGE, 1)
+            a.want(0, "release")
+            b.want(0, "acquire")
+            seen = Ahead(asker)
+            b.want(0, "scatter", 0, pages, PAGE, 1)
+            issued = seen.told(f"{policy}, {pages} pages in no order")[0]
+            expect(issued <= pages // 50, f"{policy}: {issued} pages for {pages} random reads")
+            expect(b.call("read", 0) == 0, "read")
+            seen = Ahead(asker)
+            for turn in range(1, 7):
+                a.want(0, "fill", 0, pages, PAGE, turn)
+                a.want(0, "release")
+                b.want(0, "acquire")
+                for place in range(0, pages, far):
+                    b.want(0, "verify", place * PAGE, 3, PAGE, turn + place)
+            issued, hits, wasted, _ = seen.told(f"{policy}, 96 times 3 pages")
+            expect(16 <= issued <= 128, f"{policy}: {issued} pages were asked for although hardly "
+                                        "any was used")
+            expect(wasted >= issued - hits - far, f"{policy}: of {issued} pages {hits} were used, "
+                                                  f"and only {wasted} count as wasted")
+
+
+def gaps_in_a_stream_stop_it(c):
+    """Once it goes on with a page here and there, what lies between is not fetched for long."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages, ordered = 2000, 64
+    for policy in FETCHES:
+        with region(c, "16M", policy) as name, actors(name, home, asker) as (a, b):
+            a.want(0, "fill", 0, pages, PAGE, 1)
+            a.want(0, "release")
+            b.want(0, "acquire")
+            seen = Ahead(asker)
+            b.want(0, "verify", 0, ordered, PAGE, 1)
+            place, gap, places = ordered, 8, 0
+            while place < pages:
+                b.read(place * PAGE, 1 + place)
+                gap = (gap * 5 + 3) % 16	# 0 to 15 in no order
+                place += gap + 7
+                places += 1
+            issued, hits, _, _ = seen.told(f"{policy}, {ordered} pages in order, then {places} "
+                                           f"of {pages - ordered}")
+            expect(issued >= ordered * 3 // 4, f"{policy}: {issued} pages were asked for in all")
+            expect(issued <= 400, f"{policy}: {issued} pages were asked for, {hits} used, where "
+                                  f"{places} of {pages} are read after the first {ordered}")
+
+
+def nothing_is_fetched_ahead_with_sc(c):
+    """A copy that nobody uses would hold up a writer: neither when asked for nor by itself."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages = 64
+    with region(c, "1M", "consistency=sc") as name, actors(name, home, asker) as (a, b):
+        a.want(0, "fill", 0, pages, PAGE, 1)
+        seen = Ahead(asker)
+        b.want(0, "prefetch", 0, pages * PAGE)
+        b.want(0, "willneed", 0, pages * PAGE)
+        b.want(0, "verify", 0, pages, PAGE, 1)
+        issued, _, _, faults = seen.grown()
+        expect(not issued, f"{issued} pages were fetched ahead")
+        expect(faults >= pages, f"{faults} faults for {pages} pages: some were mapped along")
+
+
+def unloaded_while_pages_come(c):
+    """The home leaves first, then the asker does: nothing is left, and it works again."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages = 1000
+    for policy in ("fetch=read", "fetch=nocopy"):
+        for first in (home, asker):
+            name = make_region(c, "8M", policy)
+            with actors(name, home, asker) as (a, b):
+                a.want(0, "fill", 0, pages, PAGE, 1)
+                a.want(0, "release")
+                b.want(0, "acquire")
+                b.read(0, 1)
+                b.want(0, "prefetch", PAGE, (pages - 1) * PAGE)
+            first.check(["dsmctl", "leave", "--force"])
+            faults = c.unload()
+            expect(not faults, "\n".join(faults))
+            c.load()
+            c.join_all()
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["counter", name, 2, 50, 2], timeout=120)
+
+
+UNDER_WAY = 1024 + 16
+
+
+def home_killed_while_pages_are_fetched_ahead(c):
+    """What is under way is bounded, ends with the home, and none of it is taken for a page."""
+    asker, home = c.nodes[0], c.nodes[1]
+    pages, part = 2000, 1000
+    base = 2048 * PAGE	# the second half is the home's
+    ident = status(home)["node"]
+    chunks = counters(home)["chunks"]
+    with region(c, "16M", "fetch=read,around=off") as read, \
+            region(c, "16M", "fetch=copy,around=off") as copy, \
+            actors(read, home, asker) as (a, b), actors(copy, home, asker) as (y, z):
+        for at_home, reader in ((a, b), (y, z)):
+            at_home.want(0, "fill", base, pages, PAGE, 1)
+            at_home.want(0, "release")
+        until(lambda: counters(home)["chunks"] >= chunks + 4, "the home registers too little")
+        for reader in (b, z):
+            reader.want(0, "acquire")
+            for i in range(0, pages, 512):
+                reader.read(base + i * PAGE, 1 + i)
+        seen = Ahead(asker)
+        since = time.monotonic()
+        home.stop()
+        for reader in (b, z):
+            for i in range(0, pages, part):
+                reader.want(0, "prefetch", base + i * PAGE, part * PAGE)
+        waiting = z.begin_blocked("dsm_fault_page", "read", base + 5 * PAGE)
+        issued = seen.grown()[0]
+        expect(part < issued <= 2 * UNDER_WAY, f"{issued} pages of two regions are under way")
+        home.kill()
+        z.finish(waiting, SIGBUS, "read of a page of the dead", bound(c, since))
+        check_loss_is_reported(c, [asker], ident)
+        for reader in (b, z):
+            reader.read(base, 1)
+            reader.want(SIGBUS, "read", base + 9 * PAGE)
+            reader.want(0, "write", 0, 1)
+        issued, hits, wasted, _ = seen.grown()
+        expect(not hits and wasted == issued,
+               f"{issued} pages were asked for, {hits} used, {wasted} given up")
+
+
+def untouched_pages_cost_nothing(c):
+    """A page that nobody told of is zero without asking; one that somebody told of is not."""
+    home, asker = c.nodes[0], c.nodes[1]
+    with region(c, "4M") as name, actors(name, home, asker) as (a, b):
+        before = counters(asker)
+        b.want(0, "fill", 0, 64, PAGE, 1)
+        after = counters(asker)
+        expect(after["zero_local"] - before["zero_local"] == 64, "pages were asked for")
+        a.want(0, "write", 100 * PAGE, 7)
+        a.want(0, "release")
+        b.want(0, "release")
+        b.want(0, "acquire")
+        b.read(100 * PAGE, 7)
+        a.want(0, "acquire")
+        a.want(0, "verify", 0, 64, PAGE, 1)
+
+
+def pages_by_read_under_locks(c):
+    for policy in ("home=rr,fetch=read", "home=first-touch,fetch=read"):
+        with region(c, "1M", policy) as name:
+            ranks(c, ["counter", name, 4, 60, 6], ppn=2, timeout=120)
+            ranks(c, ["sharing", name, 4, 15], ppn=2, timeout=120)
