@@ -349,7 +349,10 @@ static void post(struct dsm_xfer *list)
 	for (x = list; x; x = x->next) {
 		struct dsm_region *r = dsm_node_region_get(x->region, false);
 
-		/* It lives: a thread that uses the region, or a message of it, made this step. */
+		/*
+		 * It lives: a thread that uses the region, or a message of it, made this step. Letters
+		 * belong to none.
+		 */
 		x->shell = IS_ERR(r) ? NULL : r;
 		if (x->shell)
 			atomic_inc(&r->transfers);
@@ -360,7 +363,7 @@ static void post(struct dsm_xfer *list)
 		x = list;
 		list = x->next;
 		x->status = -EHOSTDOWN;
-		dsm_chunk_xfer_done(x);
+		dsm_shell_xfer_done(NULL, x);
 	}
 }
 

@@ -576,6 +576,8 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_SC_RECALLS] = c->sc_recalls;
 	out[DSM_STAT_SC_REFUSALS] = c->sc_refusals;
 	out[DSM_STAT_PAGES_LOST] = c->pages_lost;
+	out[DSM_STAT_LETTERS] = c->letters;
+	out[DSM_STAT_LETTERS_BY_MESSAGE] = c->letters_by_message;
 	out[DSM_STAT_PREFETCH_ISSUED] = c->ahead_issued;
 	out[DSM_STAT_PREFETCH_HITS] = c->ahead_hits;
 	out[DSM_STAT_PREFETCH_WASTED] = c->ahead_wasted;

@@ -13,6 +13,10 @@
 #define WORD_BYTES PAGE_ALIGN(DSM_RSYNC_WORDS * sizeof(u64))
 #define MAIL_BYTES PAGE_ALIGN(sizeof(struct dsm_mail))
 #define LANDING_BYTES PAGE_ALIGN(DSM_MAX_NODES * sizeof(union dsm_board_slot))
+#define LETTER_BYTES (DSM_MAX_NODES * DSM_LETTER_BYTES)
+
+/* One registration each. */
+static_assert(WORD_BYTES / PAGE_SIZE <= DSM_MR_PAGES && MAIL_BYTES / PAGE_SIZE <= DSM_MR_PAGES);
 
 /* Some round trips, also under emulation. */
 #define SETTLE_MS 2000
@@ -58,6 +62,7 @@ static void destroy(struct area *a)
 	vfree(a->mem.word);
 	vfree(a->mem.mail);
 	vfree(a->mem.landing);
+	vfree(a->mem.letter);
 	kfree(a);
 }
 
@@ -66,7 +71,8 @@ static int fill(struct area *a)
 	a->mem.word = vzalloc(WORD_BYTES);
 	a->mem.mail = vzalloc(MAIL_BYTES);
 	a->mem.landing = vzalloc(LANDING_BYTES);
-	if (!a->mem.word || !a->mem.mail || !a->mem.landing)
+	a->mem.letter = vzalloc(LETTER_BYTES);
+	if (!a->mem.word || !a->mem.mail || !a->mem.landing || !a->mem.letter)
 		return -ENOMEM;
 	a->words = offer(a->mem.word, WORD_BYTES, DSM_MR_ATOMIC, &a->mem.word_key);
 	if (IS_ERR(a->words))
@@ -190,6 +196,57 @@ void dsm_rsync_free(void)
 		destroy(area);
 	area = NULL;
 	mutex_unlock(&area_lock);
+}
+
+static int refuse(u16 node, const char *why)
+{
+	pr_warn_ratelimited("dsm: node %u: malformed letter: %s\n", node, why);
+	atomic64_inc(&dsm_node.stats.invalid_msgs);
+	return -EPROTO;
+}
+
+/**
+ * dsm_rsync_letter() - a peer's letter has come
+ * @node: sender
+ * @imm:  value, its kind checked
+ *
+ * Context: process, no lock held, one call at a time for each @node; sleeps, never for the network.
+ * Return: 0, -EPROTO: the sender broke a rule and is to be dropped.
+ */
+int dsm_rsync_letter(u16 node, u32 imm)
+{
+	struct dsm_engine *e = dsm_node.engine;
+	struct dsm_actions acts;
+	const char *why;
+	const u8 *msg;
+	int len;
+
+	dsm_step_begin(&acts);
+	len = dsm_letter_take(e, node, imm, &why, &acts);
+	msg = len > 0 ? e->rsync->letter[node] : NULL;
+	dsm_step_end(&acts);
+	if (len < 0)
+		return refuse(node, why);
+	return msg ? dsm_node_recv(NULL, node, dsm_letter_class(msg[0]), msg, len) : 0;
+}
+
+/**
+ * dsm_rsync_taken() - a peer says which letters it took
+ * @node: the peer
+ * @imm:  value, its kind checked
+ *
+ * Context: process, no lock held.
+ * Return: 0, -EPROTO: it broke a rule and is to be dropped.
+ */
+int dsm_rsync_taken(u16 node, u32 imm)
+{
+	const char *why;
+	int err;
+
+	spin_lock(&dsm_node.lock);
+	err = dsm_letter_on_taken(dsm_node.engine, node, imm, &why);
+	spin_unlock(&dsm_node.lock);
+	return err ? refuse(node, why) : 0;
 }
 
 /**

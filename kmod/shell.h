@@ -190,6 +190,8 @@ void dsm_rsync_tell(u16 node);
 bool dsm_rsync_settle(struct dsm_region *r);
 void dsm_rsync_free(void);
 int dsm_rsync_signal(u16 node, u32 imm);
+int dsm_rsync_letter(u16 node, u32 imm);
+int dsm_rsync_taken(u16 node, u32 imm);
 
 /* ---- xfer.c ---- */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);

@@ -25,6 +25,10 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
 	case DSM_XFER_KIND_RLOCK:
 		dsm_chunk_xfer_done(xfer);
 		break;
+	case DSM_XFER_KIND_LETTER:
+		dsm_net_msg_free(dsm_node.net, xfer->then);
+		dsm_net_xfer_free(dsm_node.net, xfer);
+		break;
 	default:
 		dsm_net_xfer_free(dsm_node.net, xfer);
 	}
@@ -50,6 +54,10 @@ int dsm_shell_signal(void *ctx, u16 node, u32 imm)
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_BOARD:
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_DEAD | DSM_SIGNAL_GRANT_BOARD:
 		return dsm_rsync_signal(node, imm);
+	case DSM_SIGNAL_LETTER:
+		return dsm_rsync_letter(node, imm);
+	case DSM_SIGNAL_TAKEN:
+		return dsm_rsync_taken(node, imm);
 	default:
 		return -EPROTO;
 	}

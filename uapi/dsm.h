@@ -206,6 +206,8 @@ enum dsm_stat {
 	DSM_STAT_SC_RECALLS,		/* rights given up again */
 	DSM_STAT_SC_REFUSALS,		/* not given up: a device was using the page */
 	DSM_STAT_PAGES_LOST,		/* pages whose only copy, or home, is lost */
+	DSM_STAT_LETTERS,		/* sync=rdma: records of barriers and flags written to peers */
+	DSM_STAT_LETTERS_BY_MESSAGE,	/* of such regions, but sent as messages */
 	DSM_STAT_COUNT
 };
 

@@ -14,6 +14,7 @@
  */
 #include "barrier.h"
 #include "interval.h"
+#include "letter.h"
 
 /**
  * dsm_barrier_find() - look a key up
@@ -113,7 +114,7 @@ static void ask(struct dsm_engine *e, struct dsm_barrier *b, u64 nodes, struct d
 			continue;
 		m = dsm_msg_new(e, node, DSM_CLASS_FWD, DSM_MSG_BAR_ASK, b->region, 0);
 		dsm_wire_put(m, &body, sizeof(body));
-		dsm_act_send(acts, m);
+		dsm_letter_send(e, m, acts);
 	}
 	b->holders &= ~nodes;
 }
@@ -164,8 +165,9 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 hop, u
 		dsm_served_free(e, q);
 	}
 	((struct dsm_wire_depart *)(m->data + head_at))->count = cpu_to_le32(count);
+	dsm_letter_prefer(e, m);
 	dsm_know_put(e, m, hop);
-	dsm_act_send(acts, m);
+	dsm_letter_send(e, m, acts);
 }
 
 /*

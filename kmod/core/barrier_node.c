@@ -9,6 +9,7 @@
  */
 #include "barrier.h"
 #include "interval.h"
+#include "letter.h"
 
 static struct dsm_msgbuf *begin_report(struct dsm_engine *e, u16 to, u32 region,
 				       const struct dsm_wire_arrive *head)
@@ -33,8 +34,9 @@ static void put_ticket(struct dsm_msgbuf *m, u16 node, u16 up, u32 xid, u32 coun
 
 static void end_report(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_actions *acts)
 {
+	dsm_letter_prefer(e, m);
 	dsm_know_put(e, m, m->dst);
-	dsm_act_send(acts, m);
+	dsm_letter_send(e, m, acts);
 }
 
 /* Report all that is here to @to; what comes now goes to the manager, until a departure says more. */
@@ -197,7 +199,7 @@ static void send_abort(struct dsm_engine *e, u16 to, u32 region, u64 key, u16 no
 	m = dsm_msg_new(e, to, DSM_CLASS_REQ, DSM_MSG_BAR_ABORT, region, 0);
 	dsm_wire_put(m, &head, sizeof(head));
 	put_ticket(m, node, to, xid, 1);
-	dsm_act_send(acts, m);
+	dsm_letter_send(e, m, acts);
 }
 
 /**
@@ -472,12 +474,13 @@ static void pass_on(struct dsm_engine *e, u32 region, struct dsm_wire_depart bod
 			mine++;
 		}
 		((struct dsm_wire_depart *)(m->data + head_at))->count = cpu_to_le32(mine);
+		dsm_letter_prefer(e, m);
 		/* What is still to be pulled here is pulled there as well, from where it is. */
 		if (about == DSM_NO_NODE)
 			dsm_know_put(e, m, hop);
 		else
 			dsm_know_put_time(e, m, about);
-		dsm_act_send(acts, m);
+		dsm_letter_send(e, m, acts);
 	}
 }
 

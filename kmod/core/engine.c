@@ -108,6 +108,7 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 	e->n_nodes = max_t(u16, e->n_nodes, node + 1);
 	memset(e->peer_known[node], 0, sizeof(e->peer_known[node]));
 	e->mail_key[node] = (struct dsm_key){};
+	e->letters[node] = (struct dsm_letters){};
 	forget_user(e, node);	/* who had this id before is another */
 }
 
@@ -469,6 +470,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 {
 	e->alive &= ~(1ull << node);
 	e->mail_key[node] = (struct dsm_key){};
+	e->letters[node] = (struct dsm_letters){};
 	dsm_know_peer_lost(e, node, acts);
 	dsm_pipe_peer_lost(e, node, acts);
 	dsm_request_peer_lost(e, node, acts);

@@ -403,6 +403,22 @@ struct dsm_pull {
 	struct list_head then;
 };
 
+/**
+ * struct dsm_letters - letters to and from one peer (letter.h)
+ * @sent:  letters to it
+ * @acked: of these, it has taken so many, all from the first on
+ * @taken: letters of it taken, all from the first on
+ * @told:  of these, it was told of so many
+ * @ahead: bitmap from @taken on: taken as well
+ */
+struct dsm_letters {
+	u32 sent;
+	u32 acked;
+	u32 taken;
+	u32 told;
+	u32 ahead;
+};
+
 #define DSM_KEY_BUCKETS 4096
 #define DSM_KEY_TABLES 4
 #define DSM_WORD_BUCKETS 1024
@@ -417,6 +433,7 @@ struct dsm_core_stats {
 	/* Pages: granted without asking, read, written into the frame; fetched ahead. */
 	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
 	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
+	u64 letters, letters_by_message;
 };
 
 /**
@@ -474,6 +491,7 @@ struct dsm_core_stats {
  * @rsync:       memory for sync=rdma, or NULL; the shell's
  * @rsync_used:  bitmap of the words in it that are given out
  * @mail_key:    by peer: registration of its mail; rkey 0: not told yet
+ * @letters:     by peer
  * @rlocks:      hash of struct dsm_rlock by key, DSM_KEY_BUCKETS heads
  * @rlock_words: the same by number of the word
  * @rlocks_held: struct dsm_rlock in state HELD
@@ -553,6 +571,7 @@ struct dsm_engine {
 	struct dsm_rsync *rsync;
 	u64 rsync_used[128];
 	struct dsm_key mail_key[DSM_MAX_NODES];
+	struct dsm_letters letters[DSM_MAX_NODES];
 	struct hlist_head *rlocks;
 	struct hlist_head rlock_words[DSM_WORD_BUCKETS];
 	struct list_head rlocks_held;

@@ -39,15 +39,15 @@ static inline u8 *dsm_env_bytes(void *frame)
 }
 
 /**
- * dsm_env_vpage() - the page that holds a byte of memory that is only virtually contiguous
- * @at: address, from vmalloc()
+ * dsm_env_vpage() - the page that holds a byte of the kernel's memory
+ * @at: address, from vmalloc() too
  *
  * Context: any.
  * Return: page, as transfers take it; @at is dsm_env_voff(@at) bytes from its start.
  */
 static inline void *dsm_env_vpage(void *at)
 {
-	return vmalloc_to_page(at);
+	return is_vmalloc_addr(at) ? vmalloc_to_page(at) : virt_to_page(at);
 }
 
 static inline u32 dsm_env_voff(const void *at)

@@ -10,6 +10,7 @@
  */
 #include "flag.h"
 #include "interval.h"
+#include "letter.h"
 
 static struct dsm_flag *find(struct dsm_engine *e, u32 region, u64 key)
 {
@@ -62,8 +63,9 @@ static void reply(struct dsm_engine *e, struct dsm_request *q, int status, struc
 	} else if (dsm_engine_alive(e, q->node)) {
 		m = dsm_msg_new(e, q->node, DSM_CLASS_RSP, type, q->region, q->xid);
 		dsm_wire_put(m, &body, sizeof(body));
+		dsm_letter_prefer(e, m);
 		dsm_know_put(e, m, q->node);
-		dsm_act_send(acts, m);
+		dsm_letter_send(e, m, acts);
 	}
 	dsm_served_free(e, q);
 }
@@ -199,8 +201,9 @@ int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, st
 	}
 	m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_FLAG_OP, s->id, w->xid);
 	dsm_wire_put(m, &body, sizeof(body));
+	dsm_letter_prefer(e, m);
 	dsm_know_put(e, m, manager);
-	dsm_act_send(acts, m);
+	dsm_letter_send(e, m, acts);
 	return 0;
 }
 
@@ -230,8 +233,9 @@ bool dsm_flag_cancel(struct dsm_engine *e, struct dsm_space *s, u64 key, struct 
 	} else if (dsm_engine_alive(e, manager)) {
 		m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_FLAG_OP, s->id, xid);
 		dsm_wire_put(m, &body, sizeof(body));
+		dsm_letter_prefer(e, m);
 		dsm_know_put_time(e, m, e->self);
-		dsm_act_send(acts, m);
+		dsm_letter_send(e, m, acts);
 	}
 	return true;
 }
@@ -267,8 +271,9 @@ int dsm_sync_push(struct dsm_engine *e, struct dsm_space *s, struct dsm_waiter *
 	dsm_request_add(e, w, manager);
 	m = dsm_msg_new(e, manager, DSM_CLASS_REQ, DSM_MSG_SYNC_PUSH, s->id, w->xid);
 	dsm_wire_put(m, &body, sizeof(body));
+	dsm_letter_prefer(e, m);
 	dsm_know_put(e, m, manager);
-	dsm_act_send(acts, m);
+	dsm_letter_send(e, m, acts);
 	return -EINPROGRESS;
 }
 

@@ -29,7 +29,7 @@ u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind)
 	else if (kind == DSM_POOL_INTERVAL)
 		want = DSM_STEP_INTERVALS;
 	else if (kind == DSM_POOL_XFER)
-		want = DSM_STEP_XFERS;
+		want = DSM_STEP_XFERS + (e->rsync ? e->n_nodes : 0);	/* a letter to each */
 	return want - min(want, e->pool[kind].count);
 }
 

@@ -95,7 +95,15 @@ struct dsm_xfer *dsm_rsync_xfer(struct dsm_engine *e, u8 op, u8 kind, u16 dst, u
 	return x;
 }
 
-static void add_seg(struct dsm_xfer *x, void *at, u32 len)
+/**
+ * dsm_rsync_seg() - add local memory to a transfer
+ * @x:   transfer
+ * @at:  address of kernel memory, contiguous or within a page
+ * @len: bytes
+ *
+ * Context: any.
+ */
+void dsm_rsync_seg(struct dsm_xfer *x, void *at, u32 len)
 {
 	x->seg[x->n_segs++] = (struct dsm_seg){
 		.page = dsm_env_vpage(at), .off = dsm_env_voff(at), .len = len,
@@ -188,7 +196,7 @@ struct dsm_xfer *dsm_rsync_read(struct dsm_engine *e, u16 from, u8 kind, u32 reg
 	x = dsm_rsync_xfer(e, DSM_XFER_READ, kind, from, region);
 	x->rkey = e->mail_key[from].rkey;
 	x->remote = e->mail_key[from].addr + offsetof(struct dsm_mail, own);
-	add_seg(x, &e->rsync->landing[from], sizeof(struct dsm_board));
+	dsm_rsync_seg(x, &e->rsync->landing[from], sizeof(struct dsm_board));
 	return x;
 }
 
@@ -209,7 +217,7 @@ bool dsm_rsync_enclose(struct dsm_engine *e, struct dsm_xfer *x)
 	x->rkey = key->rkey;
 	x->remote = key->addr + offsetof(struct dsm_mail, inbox) +
 		    e->self * sizeof(union dsm_board_slot);
-	add_seg(x, &e->rsync->mail->own, sizeof(struct dsm_board));
+	dsm_rsync_seg(x, &e->rsync->mail->own, sizeof(struct dsm_board));
 	return true;
 }
 

@@ -11,7 +11,7 @@
 #ifndef DSM_CORE_RSYNC_H
 #define DSM_CORE_RSYNC_H
 
-#include "engine.h"
+#include "letter.h"
 
 /* Words of one node; more keys than that are refused with -ENOSPC. */
 #define DSM_RSYNC_WORDS 8192u
@@ -50,10 +50,12 @@ static_assert(sizeof(struct dsm_board) <= sizeof(union dsm_board_slot));
  * struct dsm_mail - what peers may read and write
  * @own:   this node's board; read by peers, and copied to them with a grant
  * @inbox: by sender: the board that came with its last grant
+ * @letter: by sender: its letters (letter.h)
  */
 struct dsm_mail {
 	union dsm_board_slot own;
 	union dsm_board_slot inbox[DSM_MAX_NODES];
+	u8 letter[DSM_MAX_NODES][DSM_LETTERS][DSM_LETTER_BYTES];
 };
 
 /**
@@ -61,6 +63,7 @@ struct dsm_mail {
  * @word:     DSM_RSYNC_WORDS words; changed by atomics, also from here
  * @mail:     the mail
  * @landing:  by peer: where its board comes when it is read from here; not registered
+ * @letter:   by peer: its letter that is being looked at, out of the reach of devices
  * @next:     our next board; its vector time is not kept
  * @copy:     a board being looked at, out of the reach of devices
  * @word_key: registration of @word: atomics only
@@ -72,6 +75,7 @@ struct dsm_rsync {
 	u64 *word;
 	struct dsm_mail *mail;
 	union dsm_board_slot *landing;
+	u8 (*letter)[DSM_LETTER_BYTES];
 	struct dsm_board next;
 	struct dsm_board copy;
 	struct dsm_key word_key;
@@ -86,6 +90,8 @@ void dsm_rsync_announce(struct dsm_engine *e, u16 node, struct dsm_actions *acts
 /* ---- between the units ---- */
 /* A transfer to @dst, empty but for that and a number of its own. */
 struct dsm_xfer *dsm_rsync_xfer(struct dsm_engine *e, u8 op, u8 kind, u16 dst, u32 region);
+/* Add local memory to a transfer. */
+void dsm_rsync_seg(struct dsm_xfer *x, void *at, u32 len);
 /* Bring the board up to date: before anybody can learn that he should read it. */
 void dsm_rsync_publish(struct dsm_engine *e);
 /* READ the board of @from into its landing place; false: not possible, ask by message. */

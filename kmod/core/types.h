@@ -59,6 +59,7 @@ struct dsm_xfer;
  * @next:  list link; owned by whoever holds the message
  * @data:  DSM_MSG_BYTES bytes; the first 32 are the header (struct dsm_wire_hdr)
  * @len:   bytes used in @data, header included
+ * @limit: the core's: bytes that it may use
  * @page:  frame sent after @data as a second segment of DSM_PAGE_BYTES, or NULL;
  *         the holder of the message owns one reference to it
  * @sink:  requests only: frame into which the receiver may write its answer until it has
@@ -77,6 +78,7 @@ struct dsm_msgbuf {
 	struct dsm_msgbuf *next;
 	u8 *data;
 	u32 len;
+	u32 limit;
 	void *page;
 	void *sink;
 	u64 raddr;
@@ -115,6 +117,7 @@ enum dsm_xfer_op {
  * @DSM_XFER_KIND_MERGE: fetch.c: READ into a page of its own, for page @idx
  * @DSM_XFER_KIND_DIFF:  direct.c: WRITE of changed bytes, from page @idx on
  * @DSM_XFER_KIND_RLOCK: rlock.c: for the lock of word @idx
+ * @DSM_XFER_KIND_LETTER: letter.c: of the bytes of message @then, or of none; the shell frees both
  */
 enum dsm_xfer_kind {
 	DSM_XFER_KIND_NONE,
@@ -123,12 +126,13 @@ enum dsm_xfer_kind {
 	DSM_XFER_KIND_MERGE,
 	DSM_XFER_KIND_DIFF,
 	DSM_XFER_KIND_RLOCK,
+	DSM_XFER_KIND_LETTER,
 };
 
 /* Highest byte of a signal's value: whom it is for. */
 #define DSM_SIGNAL_TEST 0xffu
 
-/* A piece of local memory within one page. */
+/* A piece of local memory; what does not end in @page goes on in those that follow it. */
 struct dsm_seg {
 	void *page;
 	u32 off;
@@ -155,7 +159,7 @@ struct dsm_seg {
  * @idx:     the core's: likewise
  * @xid:     the core's: likewise
  * @owned:   the core's: bitmap of segments whose page is a twin that nobody else uses any more
- * @then:    the core's: message that leaves when it is back, or NULL
+ * @then:    the core's: message that leaves when it is back, LETTER: that it carries; or NULL
  * @shell:   the shell's
  *
  * Allocated by the shell and filled by the core, as messages are. Completions of one node's

@@ -129,8 +129,9 @@ enum dsm_msg_type {
  * @src:    sender's node id; equals the connection's
  * @region: region id, 0 = node scope
  * @xid:    request id, echoed in the reply
- * @seq:    count of messages on this queue pair from this sender, from 1
- * @credit: four cumulative u16, lowest first: requests, forwards, replies, ring slots
+ * @seq:    count of messages on this queue pair from this sender, from 1; letters: number, from 0
+ * @credit: four cumulative u16, lowest first: requests, forwards, replies, ring slots; letters: how
+ *          many the sender took
  */
 struct dsm_wire_hdr {
 	u8 type;
@@ -521,6 +522,7 @@ static inline void dsm_wire_begin(struct dsm_msgbuf *m, u8 type, u32 region, u32
 
 	memcpy(m->data, &hdr, sizeof(hdr));
 	m->len = sizeof(hdr);
+	m->limit = DSM_MSG_BYTES;
 	m->page = NULL;
 	m->before = NULL;
 	m->sink = NULL;
@@ -530,7 +532,7 @@ static inline void dsm_wire_begin(struct dsm_msgbuf *m, u8 type, u32 region, u32
 
 static inline u32 dsm_wire_room(const struct dsm_msgbuf *m)
 {
-	return DSM_MSG_BYTES - m->len - (m->page && !m->rkey ? DSM_PAGE_BYTES : 0);
+	return m->limit - m->len - (m->page && !m->rkey ? DSM_PAGE_BYTES : 0);
 }
 
 /* Append bytes; the caller knows that they fit (dsm_wire_room()). */

@@ -198,6 +198,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_SC_RECALLS] = "sc_recalls",
 	[DSM_STAT_SC_REFUSALS] = "sc_refusals",
 	[DSM_STAT_PAGES_LOST] = "pages_lost",
+	[DSM_STAT_LETTERS] = "letters",
+	[DSM_STAT_LETTERS_BY_MESSAGE] = "letters_by_message",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -93,10 +93,10 @@ def killed_during_a_lock_wait(c):
     work_goes_on(c)
 
 
-def killed_during_a_barrier(c):
+def killed_during_a_barrier(c, *policy):
     *rest, victim = living(c)
     parties = len(rest) + 1
-    with region(c, "1M") as name, actors(name, *rest) as others, actors(name, victim) as (v,):
+    with region(c, "1M", *policy) as name, actors(name, *rest) as others, actors(name, victim) as (v,):
         waits = []
         for key in range(3):		# the victim has arrived, one is missing
             v.begin("barrier", key, parties + 1, thread=key)

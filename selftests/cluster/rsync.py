@@ -4,9 +4,13 @@
 import errno
 import time
 
-from loss import work_goes_on
+import work
+from loss import killed_during_a_barrier, work_goes_on
 from scene import (CALL_SECONDS, actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
                    make_region, name_of, ranks, region)
+from tree import meet, parties_of_a_chain_change
+
+EPISODES = 200
 
 
 def rdma_counters_under_locks(c):
@@ -202,3 +206,69 @@ def rdma_node_killed_in_queues(c):
         expect(good, "no lock at all survived")
     drop_region(c, name)
     work_goes_on(c)
+
+
+def letters(nodes):
+    """What was sent of barriers and flags of such regions: (letters, messages) in all."""
+    all_of = [counters(n) for n in nodes]
+    return sum(x["letters"] for x in all_of), sum(x["letters_by_message"] for x in all_of)
+
+
+def rdma_barriers_send_no_message(c):
+    """One letter up and one down for each node but the manager's, of any number of threads."""
+    nodes = living(c)
+    with region(c, "1M", "sync=rdma") as name, actors(name, *nodes) as parties:
+        for key in range(4):
+            meet(parties, key, 5)
+            written, sent = letters(nodes)
+            messages = [counters(n)["msgs_sent"] for n in nodes]
+            meet(parties, key, EPISODES)
+            more = [counters(n)["msgs_sent"] - m for n, m in zip(nodes, messages)]
+            now = letters(nodes)
+            want = 2 * (len(nodes) - 1) * EPISODES
+            expect(now == (written + want, sent),
+                   f"{EPISODES} barriers: {now[0] - written} letters, not {want}, and "
+                   f"{now[1] - sent} messages")
+            # Beats and credits remain.
+            expect(sum(more) < EPISODES // 2, f"messages of {EPISODES} barriers by node: {more}")
+
+
+def rdma_flags_send_no_message(c):
+    """A letter asks and one answers; so many waiters that places run out go by message."""
+    nodes = living(c)
+    with region(c, "1M", "sync=rdma") as name, actors(name, *nodes) as players:
+        written, sent = letters(nodes)
+        for key in range(12):
+            for x in players:
+                x.want(0, "clear", key)
+        now = letters(nodes)
+        expect(now[0] > written and now[1] == sent,
+               f"{now[0] - written} letters, {now[1] - sent} messages")
+        waits = [(x, x.begin("await", 70, thread=t)) for x in players for t in range(12)]
+        for x in players:
+            x.blocked("flag_op")
+            x.settle()
+        players[0].want(0, "write", 64, 4711, thread=14)
+        players[0].want(0, "set", 70, thread=14)
+        for x, number in waits:
+            x.finish(number, 0, "flag wait")
+            x.read(64, 4711)
+
+
+def rdma_barriers_and_flags(c):
+    """All that holds for messages."""
+    work.barriers_whole_subsets_several_keys(c, "home=rr,sync=rdma")
+    work.barriers_with_wrong_party_counts(c, "sync=rdma")
+    work.a_signal_does_not_end_a_barrier(c, "sync=rdma")
+    work.flags(c, "sync=rdma")
+    work.killed_inside_a_barrier(c, "sync=rdma")
+
+
+def rdma_parties_of_a_chain_change(c):
+    """Reports go through other nodes, as letters."""
+    parties_of_a_chain_change(c, "sync=rdma")
+
+
+def rdma_killed_during_a_barrier(c):
+    """A node that has arrived, and one that is missing."""
+    killed_during_a_barrier(c, "sync=rdma")

@@ -36,10 +36,10 @@ def a_chain_sends_as_many_messages(c):
                    f"messages by node and episode: {per_node}, {sent}")
 
 
-def parties_of_a_chain_change(c):
+def parties_of_a_chain_change(c, *policy):
     """Other threads come instead, fewer nodes, all again; nobody waits for who does not come."""
     nodes = living(c)
-    with region(c, "1M") as name, actors(name, *nodes) as parties:
+    with region(c, "1M", *policy) as name, actors(name, *nodes) as parties:
         for key in KEYS:
             meet(parties, key, 5)
             stays = parties[key % len(parties)]

@@ -34,13 +34,13 @@ def false_sharing(c):
         ranks(c, ["sharing", name, 4, 25], ppn=2, timeout=120)
 
 
-def barriers_whole_subsets_several_keys(c):
-    with region(c, "1M", "home=rr") as name:
+def barriers_whole_subsets_several_keys(c, policy="home=rr"):
+    with region(c, "1M", policy) as name:
         ranks(c, ["barriers", name, 4, 40], ppn=2, timeout=120)
 
 
-def barriers_with_wrong_party_counts(c):
-    with region(c, "1M") as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+def barriers_with_wrong_party_counts(c, *policy):
+    with region(c, "1M", *policy) as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
         for key in range(4):
             a.want(-errno.EINVAL, "barrier", key, 0)
             waiting = a.begin_blocked("dsm_node_barrier", "barrier", key, 2)
@@ -51,8 +51,8 @@ def barriers_with_wrong_party_counts(c):
             a.finish(waiting, 0, "barrier")
 
 
-def a_signal_does_not_end_a_barrier(c):
-    with region(c, "1M") as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+def a_signal_does_not_end_a_barrier(c, *policy):
+    with region(c, "1M", *policy) as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
         waiting = a.begin_blocked("dsm_node_barrier", "barrier", 1, 2)
         for _ in range(3):
             a.job.write(b"0\n")
@@ -68,9 +68,9 @@ def a_thread_computes_while_a_lock_comes(c):
         ranks(c, ["overlap", name, 12 * c.count], timeout=120)
 
 
-def flags(c):
+def flags(c, *policy):
     last = c.nodes[-1]
-    with region(c, "1M") as name, actors(name, c.nodes[0], c.nodes[1], last) as (a, b, z):
+    with region(c, "1M", *policy) as name, actors(name, c.nodes[0], c.nodes[1], last) as (a, b, z):
         for key in range(4):
             waits = [(x, x.begin_blocked("dsm_node_flag_wait", "await", key)) for x in (b, z)]
             a.want(0, "write", 64 * key, 1000 + key)
@@ -338,8 +338,8 @@ def killed_holding_a_lock_in_a_slot(c):
                 z.want(0, "unlock", key)
 
 
-def killed_inside_a_barrier(c):
-    with region(c, "1M") as name:
+def killed_inside_a_barrier(c, *policy):
+    with region(c, "1M", *policy) as name:
         for key in range(3):
             with actors(name, c.nodes[0], c.nodes[1], c.nodes[-1]) as (a, b, z):
                 there = a.begin_blocked("dsm_node_barrier", "barrier", key, 3)

@@ -15,6 +15,7 @@
 static u64 words[MAX_NODES][DSM_RSYNC_WORDS];
 static struct dsm_mail mails[MAX_NODES];
 static union dsm_board_slot landings[MAX_NODES][DSM_MAX_NODES];
+static u8 letters[MAX_NODES][DSM_MAX_NODES][DSM_LETTER_BYTES];
 static struct dsm_rsync memory[MAX_NODES];
 
 /* Its memory is registered; peers hear of it some time. */
@@ -29,7 +30,7 @@ void atomics_start(struct node *n)
 		memset(&landings[id][k].board, 0, sizeof(struct dsm_board));
 	}
 	memory[id] = (struct dsm_rsync){
-		.word = words[id], .mail = &mails[id], .landing = landings[id],
+		.word = words[id], .mail = &mails[id], .landing = landings[id], .letter = letters[id],
 		.word_key = { .addr = WORD_ADDR(id), .rkey = WORD_KEY(id) },
 		.mail_key = { .addr = MAIL_ADDR(id), .rkey = MAIL_KEY(id) },
 	};
@@ -98,7 +99,7 @@ void atomics_piece(u32 i, u32 piece)
 {
 	struct reading *r = &w.reading[i];
 	struct dsm_xfer *x = r->x;
-	u32 half = sizeof(struct dsm_board) / 2, at = piece * half;
+	u32 half, at, len;
 	u8 *remote, *local;
 
 	r->left &= ~(1u << piece);
@@ -106,15 +107,37 @@ void atomics_piece(u32 i, u32 piece)
 		swap_word(r);
 		return;
 	}
+	half = x->seg[0].len / PIECES;
+	at = piece * half;
+	len = piece ? x->seg[0].len - half : half;
 	local = (u8 *)x->seg[0].page + x->seg[0].off + at;
 	remote = (u8 *)&mails[x->dst] + (x->remote - MAIL_ADDR(x->dst)) + at;
 	say("piece %u of %s #%u", piece, op_name(x->op), r->id);
 	if (x->op == DSM_XFER_READ)
-		memcpy(local, remote, half);
+		memcpy(local, remote, len);
 	else
-		memcpy(remote, local, half);
+		memcpy(remote, local, len);
 	if (x->op == DSM_XFER_SIGNAL && !r->left)
 		atomics_signal(r);
+}
+
+static int letter_deliver(struct node *n, const struct signal *s)
+{
+	const char *why = NULL;
+	struct dsm_actions acts;
+	int len;
+
+	step_begin(n, &acts);
+	if (s->imm >> 24 == DSM_SIGNAL_TAKEN)
+		len = dsm_letter_on_taken(&n->e, s->from, s->imm, &why);
+	else
+		len = dsm_letter_take(&n->e, s->from, s->imm, &why, &acts);
+	if (len < 0)
+		say("malformed letter: %s", why);
+	step_end(n, &acts);
+	if (len > 0)
+		letter_open(n, s->from, letters[s->to][s->from], len);
+	return min(len, 0);
 }
 
 void signal_deliver(u32 i)
@@ -126,11 +149,15 @@ void signal_deliver(u32 i)
 
 	memmove(&w.signal[i], &w.signal[i + 1], (--w.n_signals - i) * sizeof(w.signal[0]));
 	say("%c hears signal #%u of %c: %x", 'A' + s.to, s.id, 'A' + s.from, s.imm);
-	step_begin(n, &acts);
-	err = dsm_rlock_on_signal(&n->e, s.from, s.imm, &acts);
+	if (s.imm >> 24 == DSM_SIGNAL_LETTER || s.imm >> 24 == DSM_SIGNAL_TAKEN) {
+		err = letter_deliver(n, &s);
+	} else {
+		step_begin(n, &acts);
+		err = dsm_rlock_on_signal(&n->e, s.from, s.imm, &acts);
+		step_end(n, &acts);
+	}
 	if (err)
 		fail("signal #%u breaks the protocol: %d", s.id, err);
-	step_end(n, &acts);
 }
 
 /* Signals of or to a node that is gone: @to: its own are not looked at any more there. */

@@ -234,7 +234,8 @@ void check_step(void)
 		check_slots(n);
 	}
 	for (i = 0; i < w.n_reading; i++)
-		if (!w.node[w.reading[i].node].dead && w.reading[i].x->kind != DSM_XFER_KIND_RLOCK)
+		if (!w.node[w.reading[i].node].dead && w.reading[i].x->kind != DSM_XFER_KIND_RLOCK &&
+		    w.reading[i].x->kind != DSM_XFER_KIND_LETTER)
 			check_reading(&w.reading[i]);
 	check_tokens();
 	if (w.l->flags & LITMUS_SC)

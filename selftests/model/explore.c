@@ -75,7 +75,7 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 
 	if (w.node[r->node].dead || w.node[r->x->dst].dead)
 		return n;
-	if (r->x->kind == DSM_XFER_KIND_RLOCK)
+	if (r->x->kind == DSM_XFER_KIND_RLOCK || r->x->kind == DSM_XFER_KIND_LETTER)
 		pieces = PIECES;
 	for (piece = 0; piece < pieces; piece++)
 		if (r->x->kind == DSM_XFER_KIND_RLOCK && !atomics_enabled(i))

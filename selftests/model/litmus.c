@@ -287,6 +287,12 @@ PROG(dma_b, LOAD(0, 0, 1), ACQUIRE, STORE(0, 3, 1), HEAR(0), LOCK(0), LOAD(0, 0,
 PROG(clear_a, STORE(0, 0, 1), SET(0), BARRIER(0, 2), CLEAR(0), STORE(0, 0, 2), BARRIER(0, 2), SET(0));
 PROG(clear_b, WAIT(0), LOAD(0, 0, 0), BARRIER(0, 2), BARRIER(0, 2), WAIT(0), LOAD(0, 0, 1));
 
+/* Letters: more records under way to one node than it has places, in both directions, and again in the same places. */
+PROG(letter_a1, STORE(0, 0, 1), SET(0), BARRIER(0, 5), CLEAR(0), BARRIER(1, 5), STORE(0, 0, 2), SET(0), BARRIER(1, 5));
+PROG(letter_a2, STORE(0, 1, 1), SET(1), BARRIER(0, 5), BARRIER(1, 5), BARRIER(1, 5), LOAD(0, 0, 0));
+PROG(letter_w, WAIT(0), LOAD(0, 0, 0), WAIT(1), LOAD(0, 1, 1), BARRIER(0, 5), BARRIER(1, 5), WAIT(0), LOAD(0, 0, 2),
+	BARRIER(1, 5));
+
 /* Two pages, two locks, threads on all nodes. */
 PROG(mix_1, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), LOCK(1), INC(0, 1), UNLOCK(1), BARRIER(0, 4), LOAD(0, 0, 0),
 	LOAD(0, 1, 1), LOAD(1, 0, 2), BARRIER(0, 4));
@@ -371,6 +377,13 @@ const struct litmus litmus_list[] = {
 	{ "L12rdma", 3, 3, { A, B, C }, LITMUS_RDMA, { l12_a, l12_b, l12_c }, NULL },
 	{ "L42rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_KILL | LITMUS_ERRORS, { l42_k, l42_k, l42_k, l42_k }, NULL },
 	{ "try-rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_QUIET, { try_t, try_t, try_t, try_l }, try_final },
+	{ "L3rdma", 3, 3, { A, B, C }, LITMUS_RDMA, { l3_a, l3_b, l3_b }, NULL },
+	{ "L23rdma", 3, 3, { A, B, C }, LITMUS_RDMA | LITMUS_QUIET, { l23_a, l23_b, l23_c }, NULL },
+	{ "letters", 3, 5, { A, A, B, C, C }, LITMUS_RDMA | LITMUS_WALK_ONLY,
+	  { letter_a1, letter_a2, letter_w, letter_w, letter_w }, NULL },
+	{ "letters-kill", 3, 4, { A, A, B, B }, LITMUS_RDMA | LITMUS_KILL | LITMUS_INSIDE | LITMUS_LAST | LITMUS_ERRORS,
+	  { l42_h, l42_h, l42_h, l42_h }, NULL },
+	{ "letters-crash", 3, 3, { A, B, C }, LITMUS_RDMA | LITMUS_CRASH | LITMUS_ERRORS, { crash_e, crash_e, crash_e }, NULL },
 	{ "crash-rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_CRASH | LITMUS_ERRORS,
 	  { crash_l, crash_l, crash_l, crash_l }, NULL },
 	{ "L42time", 3, 4, { A, A, B, C }, 0, { l42_t, l42_t, l42_t, l42_t }, NULL },

@@ -163,6 +163,23 @@ static int touch(void *ctx, u32 region, u32 idx, bool frame)
 	return -EPROTO;
 }
 
+/* A message that came as a letter. */
+void letter_open(struct node *n, u32 from, const u8 *letter, u32 len)
+{
+	struct dsm_actions acts;
+	int err;
+
+	say("%c opens a letter of %c: %s", 'A' + node_id(n), 'A' + from, type_name(letter[0]));
+	err = dsm_engine_check(letter, len, touch, n);
+	if (err)
+		fail("letter %s is refused by the check: %d", type_name(letter[0]), err);
+	step_begin(n, &acts);
+	err = dsm_engine_recv(&n->e, from, letter, len, &acts);
+	if (err)
+		fail("letter %s breaks the protocol: %d", type_name(letter[0]), err);
+	step_end(n, &acts);
+}
+
 void flying_deliver(u32 i)
 {
 	struct flying f = take(i);

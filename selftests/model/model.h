@@ -24,8 +24,8 @@
 #define MAX_KEYS 2		/* of each kind */
 #define MAX_FLUSHERS 2		/* per node */
 #define MAX_FLYING 64		/* messages under way */
-#define MAX_XFERS 24		/* transfers under way */
-#define MAX_SIGNALS 16		/* signals under way */
+#define MAX_XFERS 48		/* transfers under way */
+#define MAX_SIGNALS 32		/* signals under way */
 #define MAX_STEPS 6000		/* of one run; more counts as "goes on for ever" */
 #define MAX_WRITES 160		/* remembered per byte */
 #define MAX_EPISODES 40
@@ -424,6 +424,7 @@ void flying_read(u32 i);
 void flying_deliver(u32 i);
 void flying_forget(u32 i);
 void flying_free(struct dsm_msgbuf *m, u32 src);
+void letter_open(struct node *n, u32 from, const u8 *letter, u32 len);
 
 /* reads.c */
 struct dsm_xfer *xfer_alloc(void);

@@ -62,6 +62,13 @@ static void step_done(struct node *n, struct dsm_xfer *x, int status)
 	struct dsm_actions acts;
 
 	x->status = status;
+	if (x->kind == DSM_XFER_KIND_LETTER) {
+		if (x->then)
+			flying_free(x->then, node_id(n));
+		x->next = xfer_free;
+		xfer_free = x;
+		return;
+	}
 	step_begin(n, &acts);
 	if (x->kind == DSM_XFER_KIND_DIFF)
 		dsm_direct_done(&n->e, x, &acts);
@@ -89,7 +96,7 @@ void xfer_post(struct node *n, struct dsm_xfer *x)
 	r = &w.reading[w.n_reading++];
 	*r = (struct reading){ .x = x, .id = w.next_msg++, .node = node_id(n), .again = x->op == DSM_XFER_READ,
 			       .stamp = ++w.next_stamp, .done_stamp = ++w.next_stamp };
-	if (x->kind == DSM_XFER_KIND_RLOCK) {
+	if (x->kind == DSM_XFER_KIND_RLOCK || x->kind == DSM_XFER_KIND_LETTER) {
 		atomics_post(r);
 		return;
 	}
@@ -133,7 +140,7 @@ void reading_piece(u32 i, u32 piece)
 	u32 seg = piece / PIECES, part = DSM_PAGE_BYTES / PIECES, at = piece % PIECES * part, p;
 	u32 idx = (x->remote - KEY_ADDR(x->dst)) / DSM_PAGE_BYTES + seg;
 
-	if (x->kind == DSM_XFER_KIND_RLOCK) {
+	if (x->kind == DSM_XFER_KIND_RLOCK || x->kind == DSM_XFER_KIND_LETTER) {
 		atomics_piece(i, piece);
 		return;
 	}

@@ -82,6 +82,8 @@ static const struct {
 	[DSM_STAT_SC_RECALLS] = { "sc_recalls", "rights given up again" },
 	[DSM_STAT_SC_REFUSALS] = { "sc_refusals", "not given up: in use by a device" },
 	[DSM_STAT_PAGES_LOST] = { "pages_lost", "pages lost with a node" },
+	[DSM_STAT_LETTERS] = { "letters", "barrier and flag records written" },
+	[DSM_STAT_LETTERS_BY_MESSAGE] = { "letters_by_message", "of sync=rdma, but by message" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)
