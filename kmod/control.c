@@ -425,7 +425,9 @@ static int decide_activate(struct dsm_wire_control *msg, u16 from)
 		if (!msg->region.members)
 			msg->region.members = cpu_to_le64(READ_ONCE(dsm_node.joined));
 		msg->region.users = cpu_to_le64(users | BIT_ULL(from));
-		err = dsm_control_broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
+		err = dsm_policy_suits(&r->space->policy, le64_to_cpu(msg->region.members),
+				       (char *)msg->text, sizeof(msg->text));
+		err = err ?: dsm_control_broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
 	}
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
@@ -621,7 +623,8 @@ int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_
 
 	ret = dsm_policy_parse(policy, &p, err->text, sizeof(err->text));
 	if (!ret)
-		ret = dsm_policy_built(&p, err->text, sizeof(err->text));
+		ret = dsm_policy_suits(&p, READ_ONCE(dsm_node.joined), err->text,
+				       sizeof(err->text));
 	if (ret)
 		return ret;
 	if (p.sync == DSM_SYNC_RDMA && !dsm_rsync_possible()) {

@@ -144,6 +144,8 @@ static bool carry_out(struct dsm_actions *acts)
 		pages &= pages - 1;
 	}
 	dsm_recall_run(acts);
+	if (acts->alarm_ns)
+		dsm_rsync_alarm(acts->alarm_ns);
 	return acts->flush;
 }
 

@@ -42,6 +42,7 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
  * @device: device node; set by ctl
  * @opens:  open files on this node; -1: shall be destroyed, -2: is being removed
  * @active: the coordinator confirmed that every member knows the region and its members
+ * @late:   this node was not there when its members were fixed
  * @mm:     mm side
  * @space:  core side
  * @table:  touched pages, struct dsm_page by index
@@ -65,6 +66,7 @@ struct dsm_region {
 	struct device *device;
 	atomic_t opens;
 	bool active;
+	bool late;
 	struct dsm_mm *mm;
 	struct dsm_space *space;
 	struct xarray table;

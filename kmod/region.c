@@ -178,6 +178,8 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
 		return -EPROTO;
 	strscpy(r->name, (const char *)d->name, sizeof(r->name));
 	err = dsm_policy_parse((const char *)d->policy, &r->space->policy, why, sizeof(why));
+	if (!err)
+		err = dsm_policy_suits(&r->space->policy, le64_to_cpu(d->members), why, sizeof(why));
 	if (err)
 		return err;
 	dsm_policy_format(&r->space->policy, r->policy, sizeof(r->policy));
@@ -188,6 +190,8 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
 	/* Nobody has used it yet, so this node will be told of all that anybody writes. */
 	r->space->all_told = is_new || !d->members;
 	space_members(r->space, le64_to_cpu(d->members));
+	/* Or its number is among them, but it is another node now. */
+	r->late = d->members && !dsm_node_joined();
 	return 0;
 }
 
@@ -198,7 +202,8 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
  *
  * Context: process; sleeps.
  * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left; -EOPNOTSUPP
- * sync=rdma without atomics, -EHOSTDOWN its memory cannot be registered any more.
+ * sync=rdma without atomics, algo=array with too many nodes; -EHOSTDOWN its memory cannot be
+ * registered any more.
  */
 int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
 {
@@ -380,12 +385,18 @@ void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc)
  * acquire.
  *
  * Context: process; waits for other nodes.
- * Return: 0; -ENOTCONN; -ENXIO it is being destroyed; -EHOSTDOWN; -EINTR.
+ * Return: 0; -ENOTCONN; -ENXIO it is being destroyed; -EHOSTDOWN; -EINTR; -EOPNOTSUPP algo=array, and
+ * this node came too late, or there are more nodes than entries.
  */
 int dsm_node_region_open(struct dsm_region *r)
 {
 	int err;
 
+	if (r->late && r->space->policy.algo == DSM_ALGO_ARRAY) {
+		pr_warn_ratelimited("dsm: region %s has algo=array: only nodes that were there when it was created can open it\n",
+				    r->name);
+		return -EOPNOTSUPP;
+	}
 	/* Negative: being destroyed. */
 	if (!atomic_inc_unless_negative(&r->opens))
 		return -ENXIO;

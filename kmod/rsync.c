@@ -5,6 +5,7 @@
  * announced to every peer, taken back when this node leaves. So no peer ever has a key that is
  * not valid. What is in it is the core's business.
  */
+#include <linux/hrtimer.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "core/rlock.h"
@@ -17,6 +18,8 @@
 
 /* One registration each. */
 static_assert(WORD_BYTES / PAGE_SIZE <= DSM_MR_PAGES && MAIL_BYTES / PAGE_SIZE <= DSM_MR_PAGES);
+
+#define FLUSHED_BYTES (DSM_MAX_NODES * sizeof(u64))
 
 /* Some round trips, also under emulation. */
 #define SETTLE_MS 2000
@@ -36,6 +39,9 @@ struct area {
 /* Set once while the node is a member; guarded by area_lock. */
 static struct area *area;
 static DEFINE_MUTEX(area_lock);
+
+/* Of pauses between attempts to get locks with algo=array; armed while there is an area. */
+static struct hrtimer alarm;
 
 static struct dsm_mr *offer(void *at, size_t bytes, u32 access, struct dsm_key *key)
 {
@@ -63,6 +69,7 @@ static void destroy(struct area *a)
 	vfree(a->mem.mail);
 	vfree(a->mem.landing);
 	vfree(a->mem.letter);
+	vfree(a->mem.flushed);
 	kfree(a);
 }
 
@@ -72,13 +79,44 @@ static int fill(struct area *a)
 	a->mem.mail = vzalloc(MAIL_BYTES);
 	a->mem.landing = vzalloc(LANDING_BYTES);
 	a->mem.letter = vzalloc(LETTER_BYTES);
-	if (!a->mem.word || !a->mem.mail || !a->mem.landing || !a->mem.letter)
+	a->mem.flushed = vzalloc(FLUSHED_BYTES);
+	if (!a->mem.word || !a->mem.mail || !a->mem.landing || !a->mem.letter || !a->mem.flushed)
 		return -ENOMEM;
 	a->words = offer(a->mem.word, WORD_BYTES, DSM_MR_ATOMIC, &a->mem.word_key);
 	if (IS_ERR(a->words))
 		return PTR_ERR(a->words);
 	a->mail = offer(a->mem.mail, MAIL_BYTES, DSM_MR_READ | DSM_MR_WRITE, &a->mem.mail_key);
 	return PTR_ERR_OR_ZERO(a->mail);
+}
+
+static void retry_work(struct work_struct *work)
+{
+	struct dsm_actions acts;
+
+	dsm_step_begin(&acts);
+	dsm_array_retry(dsm_node.engine, &acts);
+	dsm_step_end(&acts);
+	/* Perhaps nobody wants that lock any more: see dsm_rsync_settle(). */
+	wake_up_all(&dsm_node.changed);
+}
+
+static DECLARE_WORK(retry, retry_work);
+
+static enum hrtimer_restart on_alarm(struct hrtimer *timer)
+{
+	queue_work(system_highpri_wq, &retry);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * dsm_rsync_alarm() - try to get a lock again at some time
+ * @at_ns: the time; what was asked for before is asked for again then
+ *
+ * Context: any; only while a region has such locks.
+ */
+void dsm_rsync_alarm(u64 at_ns)
+{
+	hrtimer_start(&alarm, ns_to_ktime(at_ns), HRTIMER_MODE_ABS);
 }
 
 static struct area *make(void)
@@ -153,6 +191,8 @@ int dsm_rsync_need(void)
 		err = PTR_ERR_OR_ZERO(a);
 		if (!err) {
 			area = a;
+			hrtimer_init(&alarm, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+			alarm.function = on_alarm;
 			spin_lock(&n->lock);
 			dsm_rsync_set(n->engine, &a->mem);
 			spin_unlock(&n->lock);
@@ -192,8 +232,12 @@ void dsm_rsync_free(void)
 	dsm_rsync_set(dsm_node.engine, NULL);
 	spin_unlock(&dsm_node.lock);
 	mutex_lock(&area_lock);
-	if (area)
+	if (area) {
+		/* No lock is wanted any more, so nobody arms it. */
+		hrtimer_cancel(&alarm);
+		cancel_work_sync(&retry);
 		destroy(area);
+	}
 	area = NULL;
 	mutex_unlock(&area_lock);
 }

@@ -190,6 +190,7 @@ void dsm_rsync_tell(u16 node);
 bool dsm_rsync_settle(struct dsm_region *r);
 void dsm_rsync_free(void);
 int dsm_rsync_signal(u16 node, u32 imm);
+void dsm_rsync_alarm(u64 at_ns);
 int dsm_rsync_letter(u16 node, u32 imm);
 int dsm_rsync_taken(u16 node, u32 imm);
 

@@ -61,6 +61,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	INIT_LIST_HEAD(&e->held);
 	INIT_LIST_HEAD(&e->cached);
 	INIT_LIST_HEAD(&e->rlocks_held);
+	INIT_LIST_HEAD(&e->arrays_pausing);
 	INIT_LIST_HEAD(&e->idle_barriers);
 	INIT_LIST_HEAD(&e->sc_recalls);
 	for (i = 0; i < DSM_REL_SLOTS; i++)
@@ -456,6 +457,17 @@ void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts)
 	acts->run = next_ready(e);
 }
 
+/* Who has its number later is another. */
+static void note_gone(struct dsm_engine *e, u16 node)
+{
+	struct dsm_space *s;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(e->spaces); i++)
+		hlist_for_each_entry(s, &e->spaces[i], link)
+			s->gone |= 1ull << node;
+}
+
 /**
  * dsm_engine_peer_lost() - a peer is gone
  * @e:    engine
@@ -469,6 +481,7 @@ void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts)
 void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
 {
 	e->alive &= ~(1ull << node);
+	note_gone(e, node);
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
 	dsm_know_peer_lost(e, node, acts);

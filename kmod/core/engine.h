@@ -177,6 +177,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @n_members: 0 until then
  * @users:   bitmap: nodes that have opened it and did not leave in good order; a lost one may be
  *           the one that a flag wait or a barrier waits for
+ * @gone:    bitmap: nodes that were lost since this node knows the region
  * @policy:  settings
  * @slots:   locks shared with processes, or NULL; set once
  * @closing: the region goes and nobody uses it: no page stays dirty; set by the shell
@@ -196,6 +197,7 @@ struct dsm_space {
 	u16 members[DSM_MAX_NODES];
 	u16 n_members;
 	u64 users;
+	u64 gone;
 	struct dsm_policy policy;
 	struct dsm_slots *slots;
 	bool closing;
@@ -292,6 +294,7 @@ struct dsm_request {
  * @flush:      releases have pages to flush: some process context must call dsm_rel_take()
  * @recall:     pages are recalled: some process context must call dsm_sc_take()
  * @run:        the ready queue is not empty: call dsm_engine_run() again
+ * @alarm_ns:   call dsm_array_retry() at that time, or earlier; 0: no need
  */
 struct dsm_actions {
 	struct dsm_msgbuf *send;
@@ -303,6 +306,7 @@ struct dsm_actions {
 	bool flush;
 	bool recall;
 	bool run;
+	u64 alarm_ns;
 };
 
 /* A registration of whole pages at some node: page i of its 2 MiB chunk is at addr + i pages. */
@@ -495,6 +499,8 @@ struct dsm_core_stats {
  * @rlocks:      hash of struct dsm_rlock by key, DSM_KEY_BUCKETS heads
  * @rlock_words: the same by number of the word
  * @rlocks_held: struct dsm_rlock in state HELD
+ * @arrays_pausing: struct dsm_rlock in state PAUSING
+ * @array_random: state of the random length of pauses
  * @barriers:    hash of struct dsm_barrier, DSM_KEY_BUCKETS heads
  * @idle_barriers: struct dsm_barrier without an episode, oldest first
  * @n_idle_barriers: length of @idle_barriers
@@ -575,6 +581,8 @@ struct dsm_engine {
 	struct hlist_head *rlocks;
 	struct hlist_head rlock_words[DSM_WORD_BUCKETS];
 	struct list_head rlocks_held;
+	struct list_head arrays_pausing;
+	u32 array_random;
 	struct hlist_head *barriers;
 	struct list_head idle_barriers;
 	u32 n_idle_barriers;

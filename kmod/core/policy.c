@@ -7,6 +7,7 @@
  * version", never taken silently. Keeps no state.
  */
 #include "policy.h"
+#include "array.h"
 
 /* What the presets are (protocol.md 1.2, decisions.md); a setting after a preset changes it. */
 #define DSM_PIPE_BYTES 32768u
@@ -368,23 +369,22 @@ int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 wh
 }
 
 /**
- * dsm_policy_built() - is everything that a region asks for built already?
+ * dsm_policy_suits() - can these nodes be a region's members?
  * @p:         settings
+ * @nodes:     bitmap
  * @why:       on refusal: one line
  * @why_bytes: room in @why
  *
  * Context: any.
  * Return: 0, -EOPNOTSUPP.
  */
-int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes)
+int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, char *why, u32 why_bytes)
 {
-	const char *what = NULL;
-
-	if (p->algo == DSM_ALGO_ARRAY)
-		what = "algo=array";
-	if (!what)
+	if (p->algo != DSM_ALGO_ARRAY || nodes < 1ull << DSM_ARRAY_NODES)
 		return 0;
-	snprintf(why, why_bytes, "%s is not in this version", what);
+	snprintf(why, why_bytes,
+		 "algo=array has an entry for each of the nodes 0 to %u, and the cluster has others; use algo=queue",
+		 DSM_ARRAY_NODES - 1);
 	return -EOPNOTSUPP;
 }
 

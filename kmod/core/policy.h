@@ -72,10 +72,8 @@ struct dsm_policy {
  * in this version) and one line in @why.
  */
 int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 why_bytes);
-/*
- * Is everything that @p asks for built already? -EOPNOTSUPP and one line in @why if not.
- */
-int dsm_policy_built(const struct dsm_policy *p, char *why, u32 why_bytes);
+/* Can these nodes be members? -EOPNOTSUPP and one line in @why if not. */
+int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, char *why, u32 why_bytes);
 /* The settings as text that parses back to the same. */
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes);
 /*

@@ -79,6 +79,7 @@ struct dsm_rlock *dsm_rlock_get(struct dsm_engine *e, struct dsm_space *s, u64 k
 	l->manager = dsm_manager(s, DSM_MSG_LOCK_REQ, key);
 	l->before = DSM_NO_NODE;
 	l->next = DSM_NO_NODE;
+	l->flags = s->policy.algo == DSM_ALGO_ARRAY ? DSM_RLOCKF_ARRAY : 0;
 	INIT_LIST_HEAD(&l->list);
 	INIT_LIST_HEAD(&l->cont.link);
 	INIT_LIST_HEAD(&l->waiters);
@@ -485,7 +486,11 @@ void dsm_rlock_on_xfer(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_acti
 
 	if (!l || x->op == DSM_XFER_SIGNAL)
 		return;
-	if (x->op == DSM_XFER_READ)
+	if (x->op == DSM_XFER_WRITE)
+		return;
+	if (x->op == DSM_XFER_READ && l->flags & DSM_RLOCKF_ARRAY && l->state == DSM_RLOCK_QUEUEING)
+		dsm_array_on_read(e, l, x, acts);
+	else if (x->op == DSM_XFER_READ)
 		dsm_rlock_board_read(e, l, x, acts);
 	else if (l->flags & DSM_RLOCKF_JUDGING && x->xid == l->judge_xid)
 		dsm_rlockman_judged(e, l, x, acts);
@@ -554,6 +559,8 @@ int dsm_rlock_on_signal(struct dsm_engine *e, u16 from, u32 imm, struct dsm_acti
 	struct dsm_rlock *l = find_word(e, imm & (DSM_MAX_NODES * DSM_RSYNC_WORDS - 1));
 	u32 what = imm >> 24;
 
+	if (l && l->flags & DSM_RLOCKF_ARRAY)
+		return -EPROTO;
 	if (!l || (imm >> 19 & DSM_SIGNAL_EPOCH_MASK) != (l->epoch & DSM_SIGNAL_EPOCH_MASK) ||
 	    !dsm_engine_alive(e, from))
 		return 0;
@@ -608,7 +615,9 @@ void dsm_rlock_void(struct dsm_engine *e, struct dsm_rlock *l, u64 word, struct 
 void dsm_rlock_peer_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node,
 			 struct dsm_actions *acts)
 {
-	if (l->manager == node) {
+	if (l->flags & DSM_RLOCKF_ARRAY) {
+		dsm_array_peer_lost(e, l, node, acts);
+	} else if (l->manager == node) {
 		if (l->state == DSM_RLOCK_OPENING || l->state == DSM_RLOCK_WAITING ||
 		    l->state == DSM_RLOCK_PASSING)
 			dsm_rlock_refused(e, l, -EHOSTDOWN, acts);

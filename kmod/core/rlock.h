@@ -75,6 +75,7 @@ static inline u32 dsm_rlock_handle(u16 manager, u32 word)
  * @DSM_RLOCK_RELEASING: given back here; a release is under way
  * @DSM_RLOCK_FREEING:   an atomic that says "free" is under way
  * @DSM_RLOCK_PASSING:   it is the next node's, which has not said yet who it is
+ * @DSM_RLOCK_PAUSING:   algo=array: another node had it, try again later
  */
 enum dsm_rlock_state {
 	DSM_RLOCK_NONE,
@@ -86,6 +87,7 @@ enum dsm_rlock_state {
 	DSM_RLOCK_RELEASING,
 	DSM_RLOCK_FREEING,
 	DSM_RLOCK_PASSING,
+	DSM_RLOCK_PAUSING,
 };
 
 #define DSM_RLOCKF_OPEN 0x01u		/* the word is known */
@@ -96,6 +98,7 @@ enum dsm_rlock_state {
 #define DSM_RLOCKF_VOID 0x20u		/* the queue of @void_epoch was made void */
 #define DSM_RLOCKF_JUDGING 0x40u	/* manager: an atomic of dsm_rlockman_judge() is under way */
 #define DSM_RLOCKF_AGAIN 0x80u		/* and another node was lost meanwhile */
+#define DSM_RLOCKF_ARRAY 0x100u		/* algo=array: no word, no queue; fixed */
 
 /**
  * struct dsm_rlock - one key at a node that uses or manages it; stays as long as its region
@@ -106,10 +109,10 @@ enum dsm_rlock_state {
  * @waiters: local threads, oldest first
  * @owner:   while HELD
  * @key:     as the callers gave it; fixed
- * @target:  release that must be done before the lock leaves
+ * @target:  release that must be done before the lock leaves; PAUSING: time of the next attempt
  * @seen:    the word as last seen or set by this node
  * @expect:  QUEUEING, FREEING: what the atomic under way expects
- * @put:     and what it puts there
+ * @put:     and what it puts there; algo=array: our entry while we do not want the lock
  * @region:  region id; fixed
  * @handle:  number of the word in the cluster
  * @word:    the word
@@ -122,7 +125,9 @@ enum dsm_rlock_state {
  * @next:    node that gets it after us, or DSM_NO_NODE
  * @run:     local hand-overs since it came
  * @state:   enum dsm_rlock_state
+ * @attempts: algo=array: in a row that failed
  * @flags:   DSM_RLOCKF_*
+ * @asked:   algo=array: READs behind our entry that are under way
  * @users:   manager: nodes that know the word
  * @judged:  manager: the word as last seen by dsm_rlockman_judge()
  * @judge_put: manager: what its atomic puts there
@@ -154,7 +159,9 @@ struct dsm_rlock {
 	u16 next;
 	u16 run;
 	u8 state;
-	u8 flags;
+	u8 attempts;
+	u16 flags;
+	u16 asked;
 	u32 judge_xid;
 	u64 users;
 	u64 judged;
@@ -219,6 +226,7 @@ void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 void dsm_rlock_board_read(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
 			  struct dsm_actions *acts);
 void dsm_rlock_learned(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
+void dsm_rlock_learn(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
 
 /* rlock_give.c */
 int dsm_rlock_take(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_lock_owner *o);

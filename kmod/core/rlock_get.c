@@ -32,8 +32,15 @@ void dsm_rlock_learned(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_act
 	dsm_rlock_settle(e, l, acts);
 }
 
-/* The lock is ours; @l->before had it last. A READ of its board may be under way already. */
-static void learn(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
+/**
+ * dsm_rlock_learn() - the lock is ours; @l->before had it last
+ * @e:    engine
+ * @l:    lock; a READ of that node's board may be under way already
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_rlock_learn(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
 {
 	struct dsm_xfer *x;
 
@@ -93,6 +100,10 @@ void dsm_rlock_queue(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actio
 	struct dsm_xfer *x;
 	u16 last = dsm_rword_node(l->seen);
 
+	if (l->flags & DSM_RLOCKF_ARRAY) {
+		dsm_array_try(e, l, acts);
+		return;
+	}
 	l->epoch = dsm_rword_epoch(l->seen);
 	l->next = DSM_NO_NODE;
 	l->flags &= ~DSM_RLOCKF_READING;
@@ -157,7 +168,7 @@ void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 	if (l->flags & DSM_RLOCKF_CAME) {
 		/* The void queue's: nobody else could have changed the word meanwhile. */
 		l->flags &= ~(DSM_RLOCKF_CAME | DSM_RLOCKF_READING);
-		learn(e, l, acts);
+		dsm_rlock_learn(e, l, acts);
 		return;
 	}
 	if (old != l->expect || l->put == l->expect) {
@@ -169,7 +180,7 @@ void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 	l->before = dsm_rword_node(old);
 	if (dsm_rword_state(old) == DSM_RWORD_FREE) {
 		l->flags |= old & DSM_RWORD_DEAD ? DSM_RLOCKF_DEAD : 0;
-		learn(e, l, acts);
+		dsm_rlock_learn(e, l, acts);
 		return;
 	}
 	l->flags &= ~DSM_RLOCKF_READING;

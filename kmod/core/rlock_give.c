@@ -48,7 +48,9 @@ static void start_release(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_
  */
 bool dsm_rlock_may_stay(const struct dsm_rlock *l)
 {
-	return l->next == DSM_NO_NODE || l->run < DSM_LOCK_LOCAL_RUN;
+	/* With algo=array nobody knows whether another node waits. */
+	return (l->next == DSM_NO_NODE && !(l->flags & DSM_RLOCKF_ARRAY)) ||
+	       l->run < DSM_LOCK_LOCAL_RUN;
 }
 
 /**
@@ -80,10 +82,12 @@ static void leave(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions 
 	dsm_rlock_set_state(e, l, DSM_RLOCK_NONE);
 	if (list_empty(&l->waiters))
 		return;
-	if (dsm_engine_alive(e, l->manager))
-		dsm_rlock_queue(e, l, acts);
-	else
+	if (!dsm_engine_alive(e, l->manager))
 		dsm_rlock_fail_waiters(e, l, -EHOSTDOWN, false, acts);
+	else if (l->flags & DSM_RLOCKF_ARRAY)
+		dsm_array_pause(e, l, acts);	/* another node's turn */
+	else
+		dsm_rlock_queue(e, l, acts);
 }
 
 /**
@@ -142,6 +146,11 @@ void dsm_rlock_released(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_ac
 		return;
 	}
 	dsm_rsync_publish(e);
+	if (l->flags & DSM_RLOCKF_ARRAY) {
+		dsm_array_give(e, l, acts);
+		leave(e, l, acts);
+		return;
+	}
 	if (dsm_engine_alive(e, l->next))
 		dsm_rlock_hand_on(e, l, acts);
 	else

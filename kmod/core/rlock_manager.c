@@ -29,6 +29,10 @@ int dsm_rlockman_open(struct dsm_engine *e, struct dsm_rlock *l)
 	number = dsm_rsync_word_get(e);
 	if (number < 0)
 		return number;
+	if (l->flags & DSM_RLOCKF_ARRAY && number >= (int)DSM_ARRAYS) {
+		dsm_rsync_word_put(e, number);
+		return -ENOSPC;
+	}
 	word.addr += number * sizeof(u64);
 	dsm_rlock_opened(e, l, &word, dsm_rlock_handle(e->self, number));
 	return 0;
@@ -173,7 +177,7 @@ int dsm_rlock_on_request(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 		return -EPROTO;
 	if (body.op == DSM_RLOCK_OPEN)
 		answer_open(e, l, from, le32_to_cpu(hdr->xid), acts);
-	else if (l->users & 1ull << from)
+	else if (l->users & 1ull << from && !(l->flags & DSM_RLOCKF_ARRAY))
 		dsm_rlockman_judge(e, l, acts);
 	else
 		return -EPROTO;
@@ -203,6 +207,8 @@ int dsm_rlock_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 	word.addr = le64_to_cpu(body.addr);
 	word.rkey = le32_to_cpu(body.rkey);
 	if (body.op == DSM_RLOCK_LOST) {
+		if (l->flags & DSM_RLOCKF_ARRAY)
+			return -EPROTO;
 		/* It may come before the word that was asked for. */
 		if (dsm_rword_state(word.addr) != DSM_RWORD_LOST)
 			return -EPROTO;
@@ -215,7 +221,8 @@ int dsm_rlock_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 		dsm_rlock_refused(e, l, -ENOSPC, acts);
 		return 0;
 	}
-	if (!word.rkey || word.addr % sizeof(u64) || le32_to_cpu(body.word) >= DSM_RSYNC_WORDS)
+	if (!word.rkey || word.addr % sizeof(u64) || le32_to_cpu(body.word) >= DSM_RSYNC_WORDS ||
+	    (l->flags & DSM_RLOCKF_ARRAY && le32_to_cpu(body.word) >= DSM_ARRAYS))
 		return -EPROTO;
 	dsm_rlock_opened(e, l, &word, dsm_rlock_handle(from, le32_to_cpu(body.word)));
 	if (list_empty(&l->waiters)) {

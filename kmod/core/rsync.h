@@ -11,6 +11,7 @@
 #ifndef DSM_CORE_RSYNC_H
 #define DSM_CORE_RSYNC_H
 
+#include "array.h"
 #include "letter.h"
 
 /* Words of one node; more keys than that are refused with -ENOSPC. */
@@ -51,11 +52,13 @@ static_assert(sizeof(struct dsm_board) <= sizeof(union dsm_board_slot));
  * @own:   this node's board; read by peers, and copied to them with a grant
  * @inbox: by sender: the board that came with its last grant
  * @letter: by sender: its letters (letter.h)
+ * @array: by manager and number of a lock with algo=array, by node: its entry (array.c)
  */
 struct dsm_mail {
 	union dsm_board_slot own;
 	union dsm_board_slot inbox[DSM_MAX_NODES];
 	u8 letter[DSM_MAX_NODES][DSM_LETTERS][DSM_LETTER_BYTES];
+	__le64 array[DSM_ARRAY_NODES][DSM_ARRAYS][DSM_ARRAY_NODES];
 };
 
 /**
@@ -63,6 +66,7 @@ struct dsm_mail {
  * @word:     DSM_RSYNC_WORDS words; changed by atomics, also from here
  * @mail:     the mail
  * @landing:  by peer: where its board comes when it is read from here; not registered
+ * @flushed:  by peer: where bytes come that are read only to hear that a WRITE is there; registered nowhere
  * @letter:   by peer: its letter that is being looked at, out of the reach of devices
  * @next:     our next board; its vector time is not kept
  * @copy:     a board being looked at, out of the reach of devices
@@ -75,6 +79,7 @@ struct dsm_rsync {
 	u64 *word;
 	struct dsm_mail *mail;
 	union dsm_board_slot *landing;
+	u64 *flushed;
 	u8 (*letter)[DSM_LETTER_BYTES];
 	struct dsm_board next;
 	struct dsm_board copy;

@@ -24,10 +24,10 @@ def rdma_counters_under_locks(c):
         expect(y["locks_remote"] > x["locks_remote"], "no lock came from elsewhere")
 
 
-def rdma_lock_calls(c):
+def rdma_lock_calls(c, policy="sync=rdma"):
     """Try, timed, interrupted, and all refusals; keys with managers on all sides."""
     two = (c.nodes[0], c.nodes[1], c.nodes[0])
-    with region(c, "1M", "sync=rdma") as name, actors(name, *two) as (a, b, sibling):
+    with region(c, "1M", policy) as name, actors(name, *two) as (a, b, sibling):
         for key in range(6):
             a.want(0, "lock", key)
             b.want(-errno.EBUSY, "trylock", key)
@@ -54,9 +54,9 @@ def rdma_lock_calls(c):
             sibling.want(0, "unlock", key)
 
 
-def rdma_locks_bring_data(c):
+def rdma_locks_bring_data(c, policy="sync=rdma"):
     """Each node in turn, without and with somebody waiting, sees what the last one wrote."""
-    with region(c, "1M", "sync=rdma,home=rr") as name, actors(name, *c.nodes) as players:
+    with region(c, "1M", policy) as name, actors(name, *c.nodes) as players:
         value = 0
         for turn in range(4 * len(players)):
             x, y = players[turn % len(players)], players[(turn + 1) % len(players)]
@@ -73,9 +73,9 @@ def rdma_locks_bring_data(c):
             value += 1
 
 
-def rdma_killed_holding_a_lock(c):
+def rdma_killed_holding_a_lock(c, policy="sync=rdma"):
     """The next taker gets EOWNERDEAD, and what the dead process wrote."""
-    with region(c, "1M", "sync=rdma") as name:
+    with region(c, "1M", policy) as name:
         for key in range(4):
             with actors(name, c.nodes[0], c.nodes[1], c.nodes[-1], c.nodes[0]) as (a, b, z, s):
                 b.want(0, "lock", key)
@@ -100,17 +100,15 @@ def rdma_killed_holding_a_lock(c):
                 a.want(0, "unlock", key)
 
 
-def rdma_regions_come_and_go(c):
+def rdma_regions_come_and_go(c, policy="sync=rdma"):
     """Words are given back: their next keys begin as new ones."""
     for turn in range(6):
-        with region(c, "64K", "sync=rdma") as name, actors(name, *c.nodes) as players:
+        with region(c, "64K", policy) as name, actors(name, *c.nodes) as players:
             for key in range(20):
                 player = players[(key + turn) % len(players)]
                 player.want(0, "lock", key)
                 player.want(0, "write", 8 * key, turn)
                 player.want(0, "unlock", key)
-    r = c.nodes[0].run(["dsmctl", "region", "create", "array", "1M", "sync=rdma,algo=array"])
-    expect(r.status and "algo=array" in r.err, f"algo=array is not refused by name: {r}")
 
 
 def rdma_node_joins_later(c):
@@ -272,3 +270,100 @@ def rdma_parties_of_a_chain_change(c):
 def rdma_killed_during_a_barrier(c):
     """A node that has arrived, and one that is missing."""
     killed_during_a_barrier(c, "sync=rdma")
+
+
+ARRAY = "sync=rdma,algo=array,home=rr"
+
+
+def array_locks(c):
+    """All that holds for queue locks, but for the order of turns; every node gets its turns."""
+    with region(c, "1M", ARRAY) as name:
+        ranks(c, ["counter", name, 4, 60, 3], ppn=2, timeout=180)
+    rdma_lock_calls(c, ARRAY)
+    rdma_locks_bring_data(c, ARRAY)
+    rdma_killed_holding_a_lock(c, ARRAY)
+    rdma_regions_come_and_go(c, ARRAY)
+    work.barriers_whole_subsets_several_keys(c, ARRAY)
+
+
+def array_locks_send_no_message(c):
+    """A lock that is free takes WRITEs and READs only, no atomics, and its return WRITEs."""
+    nodes = living(c)
+    with region(c, "1M", ARRAY) as name, actors(name, *nodes[:2]) as (a, b):
+        for key in range(4):
+            for x in (a, b):
+                x.want(0, "lock", key)
+                x.want(0, "unlock", key)
+        before = [counters(n) for n in nodes]
+        rounds = 50
+        for _ in range(rounds):
+            for x in (a, b):
+                for key in range(4):
+                    x.want(0, "lock", key)
+                    x.want(0, "unlock", key)
+        after = [counters(n) for n in nodes]
+
+        def grown(word):
+            return sum(y[word] - x[word] for x, y in zip(before, after))
+        others = len(nodes) - 1
+        locks = 2 * 4 * rounds
+        expect(grown("xfer_atomics") == 0, f"{grown('xfer_atomics')} atomics")
+        # Each lock comes from the other node, whose board is read. One whose return is still on
+        # its way is tried again.
+        for word, want in (("xfer_writes", 2 * others * locks), ("xfer_reads", (others + 1) * locks)):
+            expect(want <= grown(word) < 1.5 * want, f"{word}: {grown(word)}, not {want}")
+        expect(grown("msgs_sent") < locks / 2, f"{grown('msgs_sent')} messages for {locks} locks")
+
+
+def array_refusals(c):
+    """By name and with the reason: without sync=rdma, and at a node that comes too late."""
+    first, other, last = living(c)[:3]
+    r = first.run(["dsmctl", "region", "create", "array", "1M", "algo=array"])
+    expect(r.status and "algo=array needs sync=rdma" in r.err, f"algo=array with sync=msg: {r}")
+    last.check(["dsmctl", "leave", "--force"])
+    with region(c, "1M", ARRAY, nodes=[first, other]) as name:
+        with actors(name, first, other) as (a, b):
+            a.want(0, "lock", 1)
+            last.check(["dsmctl", "join", "--listen", last.address, "--seed", first.address])
+            last.wait_for(["test", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
+            r = last.run(["sh", "-c", f"exec 3<>/dev/dsm-{name}"])
+            expect(r.status, f"a node that came too late opened the region: {r}")
+            expect("only nodes that were there when it was created" in last.dmesg(), "no reason in the log")
+            b.want(-errno.EBUSY, "trylock", 1)
+            a.want(0, "unlock", 1)
+            b.want(0, "timedlock", 1, 20000)
+            b.want(0, "unlock", 1)
+
+
+def array_node_killed(c):
+    """What a lost node had fails; what it did not want goes on; who pauses hears of it."""
+    *rest, victim = living(c)
+    with region(c, "1M", "sync=rdma,algo=array") as name, actors(name, *rest) as others, \
+            actors(name, victim) as (v,):
+        held, free = range(4), range(10, 14)
+        for key in free:
+            v.want(0, "lock", key)
+            v.want(0, "write", 64 * key, key)
+            v.want(0, "unlock", key)
+            others[0].want(0, "lock", key)
+            others[0].want(0, "unlock", key)
+        for key in held:
+            v.want(0, "lock", key)
+        waits = [(x, x.begin("lock", key, thread=key)) for x in others for key in held]
+        for x in others:
+            x.blocked("dsm_node_lock")
+        since = time.monotonic()
+        victim.kill()
+        for x, number in waits:
+            x.finish(number, -errno.EHOSTDOWN, "array lock held by a dead node", bound(c, since))
+        check_loss_is_reported(c, rest, v.id)
+        good = 0
+        for key in free:
+            for x in others:
+                got = x.call("lock", key)
+                expect(got in (0, -errno.EHOSTDOWN), f"lock {key} after the loss: {name_of(got)}")
+                if not got:
+                    x.want(0, "unlock", key)
+                    good += 1
+        expect(good, "no array lock at all survived")
+    work_goes_on(c)

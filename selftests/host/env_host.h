@@ -98,6 +98,9 @@ typedef __s64 s64;
 	(b) = swap_tmp;						\
 } while (0)
 
+/* Host programs have one thread in the core at a time. */
+#define smp_mb() __sync_synchronize()
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define BIT(n) (1UL << (n))
 #define BIT_ULL(n) (1ULL << (n))

@@ -15,6 +15,7 @@
 static u64 words[MAX_NODES][DSM_RSYNC_WORDS];
 static struct dsm_mail mails[MAX_NODES];
 static union dsm_board_slot landings[MAX_NODES][DSM_MAX_NODES];
+static u64 flushed[MAX_NODES][DSM_MAX_NODES];
 static u8 letters[MAX_NODES][DSM_MAX_NODES][DSM_LETTER_BYTES];
 static struct dsm_rsync memory[MAX_NODES];
 
@@ -25,12 +26,14 @@ void atomics_start(struct node *n)
 	struct dsm_actions acts;
 
 	memset(&mails[id].own.board, 0, sizeof(struct dsm_board));
+	memset(mails[id].array, 0, sizeof(mails[id].array));
 	for (k = 0; k < MAX_NODES; k++) {
 		memset(&mails[id].inbox[k].board, 0, sizeof(struct dsm_board));
 		memset(&landings[id][k].board, 0, sizeof(struct dsm_board));
 	}
 	memory[id] = (struct dsm_rsync){
 		.word = words[id], .mail = &mails[id], .landing = landings[id], .letter = letters[id],
+		.flushed = flushed[id],
 		.word_key = { .addr = WORD_ADDR(id), .rkey = WORD_KEY(id) },
 		.mail_key = { .addr = MAIL_ADDR(id), .rkey = MAIL_KEY(id) },
 	};
@@ -43,7 +46,7 @@ void atomics_start(struct node *n)
 
 static const char *op_name(u8 op)
 {
-	return op == DSM_XFER_CAS ? "swap" : op == DSM_XFER_READ ? "board" : "signal";
+	return op == DSM_XFER_CAS ? "swap" : op == DSM_XFER_WRITE ? "entry" : op == DSM_XFER_READ ? "read" : "signal";
 }
 
 void atomics_post(struct reading *r)
@@ -51,7 +54,8 @@ void atomics_post(struct reading *r)
 	struct dsm_xfer *x = r->x;
 
 	r->again = false;
-	r->left = x->n_segs ? 3 : 1;
+	/* An entry, or a look behind it, is one word. */
+	r->left = x->n_segs && x->seg[0].len > sizeof(u64) ? 3 : 1;
 	if (x->op == DSM_XFER_SIGNAL && !x->n_segs)
 		r->left = 0;
 	if (x->op == DSM_XFER_CAS ? x->rkey != WORD_KEY(x->dst) : x->n_segs && x->rkey != MAIL_KEY(x->dst))
@@ -67,10 +71,15 @@ bool atomics_enabled(u32 i)
 {
 	const struct reading *r = &w.reading[i], *before;
 
-	for (before = w.reading; before < r; before++)
+	for (before = w.reading; before < r; before++) {
+		/* WRITEs are there in their order, and before what a READ behind them brings. */
+		if (before->node == r->node && before->x->dst == r->x->dst && before->left &&
+		    before->x->op == DSM_XFER_WRITE && before->x->kind == DSM_XFER_KIND_RLOCK)
+			return false;
 		if (before->node == r->node && before->x->dst == r->x->dst && before->left &&
 		    before->x->kind == DSM_XFER_KIND_RLOCK && before->x->op != DSM_XFER_SIGNAL && r->x->fence)
 			return false;
+	}
 	return true;
 }
 
@@ -107,7 +116,7 @@ void atomics_piece(u32 i, u32 piece)
 		swap_word(r);
 		return;
 	}
-	half = x->seg[0].len / PIECES;
+	half = x->seg[0].len > sizeof(u64) ? x->seg[0].len / PIECES : x->seg[0].len;
 	at = piece * half;
 	len = piece ? x->seg[0].len - half : half;
 	local = (u8 *)x->seg[0].page + x->seg[0].off + at;
@@ -170,6 +179,35 @@ void signals_forget(int from, int to)
 			memmove(&w.signal[i], &w.signal[i + 1], (--w.n_signals - i) * sizeof(w.signal[0]));
 }
 
+/* Nobody wants it, in any copy; all copies say the same. */
+static void array_check_idle(struct node *n, const struct dsm_rlock *l)
+{
+	u32 number = l->handle % DSM_RSYNC_WORDS, i;
+
+	for (i = 0; i < w.l->nodes && w.crashed < 0 && l->flags & DSM_RLOCKF_OPEN; i++) {
+		u64 here = le64_to_cpu(mails[node_id(n)].array[l->manager][number][i]);
+
+		if (here & 1 || here != le64_to_cpu(mails[i].array[l->manager][number][i]))
+			fail("I17: the entry of %c in the copy of %c is %llx in the end", 'A' + i,
+			     'A' + node_id(n), (unsigned long long)here);
+	}
+}
+
+/* A pause of one of its locks is over. */
+void array_retry(struct node *n)
+{
+	struct dsm_actions acts;
+	struct dsm_rlock *l;
+
+	say("%c tries again to get a lock", 'A' + node_id(n));
+	step_begin(n, &acts);
+	n->e.now_ns = ~0ull;
+	list_for_each_entry(l, &n->e.arrays_pausing, list)
+		n->e.now_ns = min(n->e.now_ns, l->target);
+	dsm_array_retry(&n->e, &acts);
+	step_end(n, &acts);
+}
+
 /* Nobody waits, or holds on to the word. */
 void atomics_check_idle(struct node *n)
 {
@@ -186,6 +224,10 @@ void atomics_check_idle(struct node *n)
 	}
 	for (k = 0; k < MAX_KEYS; k++) {
 		l = dsm_rlock_find(&n->e, n->space.id, w.lock_key[k]);
+		if (l && l->flags & DSM_RLOCKF_ARRAY) {
+			array_check_idle(n, l);
+			continue;
+		}
 		if (w.crashed < 0 && l && l->flags & DSM_RLOCKF_OPEN && l->manager == node_id(n) &&
 		    dsm_rword_state(words[l->manager][l->handle % DSM_RSYNC_WORDS]) != DSM_RWORD_FREE)
 			fail("I17: the word of lock %u says %llx in the end", k,

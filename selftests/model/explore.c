@@ -55,6 +55,9 @@ static u32 node_actions(struct act *acts, u32 n, u32 i)
 		return n;
 	if (node->run)
 		n = add(acts, n, ACT_RUN, i, 0, 16 + i, &node->run_stamp);
+	/* A pause may be long: what was written before need not pile up. */
+	if (!list_empty(&node->e.arrays_pausing) && w.n_reading < MAX_XFERS / 2)
+		n = add(acts, n, ACT_RETRY, i, 0, 12 + i, &node->retry_stamp);
 	if (lose_enabled(node))
 		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
 	if ((w.set.fetch == DSM_FETCH_READ || w.set.diffpath != DSM_DIFFPATH_MSG) && !node->registered)
@@ -185,6 +188,9 @@ static void perform(const struct act *act)
 		break;
 	case ACT_SIGNAL:
 		signal_deliver(act->a);
+		break;
+	case ACT_RETRY:
+		array_retry(&w.node[act->a]);
 		break;
 	case ACT_RECALL:
 		recaller_step(&w.node[act->a], act->b);

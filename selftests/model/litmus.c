@@ -11,6 +11,7 @@
 #define C 2
 #define D 3
 #define END { OP_END, 0, 0, 0 }
+#define ARRAY (LITMUS_ARRAY | LITMUS_FAIR | LITMUS_WALK_ONLY)
 #define PROG(name, ...) static const struct op name[] = { __VA_ARGS__, END }
 
 static s8 reg(u32 thread, u32 r)
@@ -384,6 +385,15 @@ const struct litmus litmus_list[] = {
 	{ "letters-kill", 3, 4, { A, A, B, B }, LITMUS_RDMA | LITMUS_KILL | LITMUS_INSIDE | LITMUS_LAST | LITMUS_ERRORS,
 	  { l42_h, l42_h, l42_h, l42_h }, NULL },
 	{ "letters-crash", 3, 3, { A, B, C }, LITMUS_RDMA | LITMUS_CRASH | LITMUS_ERRORS, { crash_e, crash_e, crash_e }, NULL },
+	{ "L1array", 3, 2, { A, B }, ARRAY, { l1_a, l1_b }, NULL },
+	{ "L1array-again", 2, 2, { A, B }, ARRAY, { l1_again, l1_behind }, NULL },
+	{ "L8array", 3, 3, { A, B, C }, ARRAY | LITMUS_QUIET, { l8_s, l8_s, l8_s }, l8_small_final },
+	{ "L8array-many", 2, 6, { A, A, A, B, B, B }, ARRAY | LITMUS_QUIET, { l8_t, l8_t, l8_t, l8_t, l8_t, l8_t }, l8_final },
+	{ "L12array", 3, 3, { A, B, C }, ARRAY, { l12_a, l12_b, l12_c }, NULL },
+	{ "L42array", 3, 4, { A, A, B, C }, ARRAY | LITMUS_KILL | LITMUS_ERRORS, { l42_k, l42_k, l42_k, l42_k }, NULL },
+	{ "try-array", 3, 4, { A, A, B, C }, ARRAY | LITMUS_QUIET, { try_t, try_t, try_t, try_l }, try_final },
+	{ "crash-array", 3, 4, { A, A, B, C }, ARRAY | LITMUS_CRASH | LITMUS_ERRORS, { crash_l, crash_l, crash_l, crash_l },
+	  NULL },
 	{ "crash-rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_CRASH | LITMUS_ERRORS,
 	  { crash_l, crash_l, crash_l, crash_l }, NULL },
 	{ "L42time", 3, 4, { A, A, B, C }, 0, { l42_t, l42_t, l42_t, l42_t }, NULL },

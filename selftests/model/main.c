@@ -59,7 +59,7 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	s->fetch = l->flags & LITMUS_READ || random_below(random, 2) ? DSM_FETCH_READ :
 		   random_below(random, 2) ? DSM_FETCH_NOCOPY : DSM_FETCH_COPY;
 	s->untold = l->flags & LITMUS_UNTOLD || random_below(random, 2);
-	s->rdma = l->flags & LITMUS_RDMA || !random_below(random, 4);
+	s->rdma = l->flags & (LITMUS_RDMA | LITMUS_ARRAY) || !random_below(random, 4);
 	s->fast &= !s->rdma;
 	s->hasty = l->flags & LITMUS_SC ? random_below(random, 5) : 0;
 	if (l->flags & LITMUS_SC)

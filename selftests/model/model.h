@@ -114,6 +114,7 @@ struct op {
 #define LITMUS_SMALL_LOG 0x40u		/* always with a tiny log */
 #define LITMUS_READ 0x100u		/* fetch=read */
 #define LITMUS_RDMA 0x800u		/* sync=rdma */
+#define LITMUS_ARRAY 0x4000u		/* sync=rdma,algo=array */
 #define LITMUS_UNTOLD 0x200u		/* pages that nobody told of are zero */
 #define LITMUS_SC 0x2000u		/* consistency=sc: the history of all accesses is to be sequentially consistent */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
@@ -291,6 +292,7 @@ struct node {
 	bool flush;
 	bool run;
 	u32 run_stamp;
+	u32 retry_stamp;
 	bool dead;
 	u8 lost;			/* bitmap: nodes it was told are lost */
 	int losing;			/* step of being told, -1 none */
@@ -359,7 +361,7 @@ struct oracle {
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
-		ACT_XFER_DONE, ACT_SIGNAL, ACT_RECALL, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
+		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
 
 struct act {
 	u8 kind;
@@ -369,7 +371,7 @@ struct act {
 	u32 *stamp;
 };
 
-#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 3 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES + \
+#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 4 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES + \
 		  MAX_XFERS * (MAX_PAGES * PIECES + 1) + MAX_SIGNALS)
 
 struct world {
@@ -442,6 +444,7 @@ void atomics_piece(u32 i, u32 piece);
 void atomics_signal(const struct reading *r);
 void atomics_check_idle(struct node *n);
 void signal_deliver(u32 i);
+void array_retry(struct node *n);
 void signals_forget(int from, int to);
 
 /* flusher.c */

@@ -257,6 +257,7 @@ static void make_space(struct node *n, u32 nodes)
 	n->space.policy.fetch = s->fetch;
 	n->space.policy.diffpath = s->diffpath;
 	n->space.policy.sync = s->rdma ? DSM_SYNC_RDMA : DSM_SYNC_MSG;
+	n->space.policy.algo = w.l->flags & LITMUS_ARRAY ? DSM_ALGO_ARRAY : DSM_ALGO_QUEUE;
 	n->space.all_told = s->untold;
 	for (n->space.id = 1; dsm_manager(&n->space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; n->space.id++)
 		;
@@ -357,6 +358,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		n->e.barrier_fanout = s->fanout;
 		n->losing = -1;
 		n->register_stamp = ++w.next_stamp;
+		n->retry_stamp = ++w.next_stamp;
 		dsm_space_add(&n->e, &n->space);
 		dsm_slots_init(&n->slots, n->slot);
 		if (s->fast)
