@@ -292,8 +292,10 @@ static void print_result(const char *wrong)
 	printf("%s:", program->name);
 	for (o = program->options; o->name; o++)
 		printf(" %s=%ld", o->name, *o->value);
-	printf(" ranks=%u threads=%u time_s=%.3f: %s%s\n", first.ranks, first.threads, time_s,
-	       wrong ? "WRONG, " : "", wrong ? wrong : how);
+	printf(" ranks=%u threads=%u time_s=%.3f", first.ranks, first.threads, time_s);
+	if (program->tell && !wrong)
+		printf(" %s", program->tell());
+	printf(": %s%s\n", wrong ? "WRONG, " : "", wrong ? wrong : how);
 }
 
 int main(int argc, char **argv)

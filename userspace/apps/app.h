@@ -73,6 +73,7 @@ struct app_worker {
  * @right:    looks at the result of @state; NULL, or what is wrong with it
  * @same:     compares @state (of one worker alone) with another's; NULL, or the difference. A program
  *            whose right() is enough has none
+ * @tell:     NULL, or what to print of the result, as NAME=VALUE with spaces between
  */
 struct app_program {
 	const char *name;
@@ -87,13 +88,14 @@ struct app_program {
 	void (*work)(const struct app_worker *w);
 	const char *(*right)(void);
 	const char *(*same)(const void *shared);
+	const char *(*tell)(void);
 };
 
 extern const struct app_program app_program;
 
 /* Ends the program with a line on stderr. */
 _Noreturn void app_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* A line for check(), right() and same() to return; valid until the next call. */
+/* A line for check(), right(), same() and tell() to return; valid until the next call. */
 const char *app_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* In layout() only: memory for @count things of @bytes each, from a new page on; never cleared. */

@@ -21,11 +21,12 @@
 #define BETWEEN_MARKERS 0.1		/* recombination that is known */
 #define UNLINKED 0.5
 
-static long generations, children, evaluations;
+static long generations, children, evaluations, linkage;
 
 static struct state {
 	double *seen;		/* by person and genotype: the chance of what was seen */
 	double *like;		/* likewise, with all that is below the person */
+	double *theta;		/* where it was evaluated */
 	double *result;		/* logarithms of likelihoods; the last one of unlinked loci */
 } s;
 
@@ -41,6 +42,8 @@ static const struct app_option options[] = {
 	{ "children", "of each couple", &children, 1, ILINK_CHILDREN_MAX, { 2, 3, 4 } },
 	{ "alleles", "of each of two markers", &ilink_alleles, 2, 12, { 3, 5, 6 } },
 	{ "evaluations", "likelihoods found in the search", &evaluations, 2, 1000, { 4, 12, 12 } },
+	{ "linkage", "1: write the tree into pedfile.dat and datafile.dat of LINKAGE", &linkage, 0, 1,
+	  { 0, 0, 0 } },
 	{ 0 }
 };
 
@@ -101,6 +104,7 @@ static void layout(void)
 	make_tables();
 	s.seen = app_alloc(persons, genotypes * sizeof(double));
 	s.like = app_alloc(persons, genotypes * sizeof(double));
+	s.theta = app_alloc((size_t)evaluations + 1, sizeof(double));
 	s.result = app_alloc((size_t)evaluations + 1, sizeof(double));
 }
 
@@ -283,13 +287,35 @@ static void work(const struct app_worker *w)
 		else
 			set_parts(&f, UNLINKED, UNLINKED);
 		like[next] = evaluate(w, &f, possible);
-		if (!w->id)
+		if (!w->id) {
+			s.theta[i] = i < evaluations ? theta[next] : UNLINKED;
 			s.result[i] = like[next];
+		}
 		app_progress(w, i + 1, evaluations + 1);
 	}
 	free(f.from);
 	free(f.spouse);
 	free(possible);
+}
+
+/* Where the likelihood is greatest, of what was evaluated. */
+static long find_best(void)
+{
+	long i, best = 0;
+
+	for (i = 1; i < evaluations; i++)
+		if (s.result[i] > s.result[best])
+			best = i;
+	return best;
+}
+
+static const char *tell(void)
+{
+	long best = find_best();
+
+	if (linkage)
+		ilink_write(person, persons, s.theta[best], BETWEEN_MARKERS);
+	return app_text("theta=%.6g ln_likelihood=%.10g", s.theta[best], s.result[best]);
 }
 
 /* Unlinked loci are independent: their likelihoods multiply. */
@@ -325,4 +351,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.tell = tell,
 };

@@ -53,4 +53,7 @@ double ilink_chance(const struct person *p, int locus, size_t one, size_t other)
 /* The logarithm of the likelihood of all that was seen at one locus, whatever the others are. */
 double ilink_single(const struct person *person, size_t count, int locus);
 
+/* linkage.c: writes pedfile.dat and datafile.dat of LINKAGE into the working directory. */
+void ilink_write(const struct person *person, size_t count, double theta, double between_markers);
+
 #endif

@@ -348,6 +348,11 @@ static const char *right(void)
 	return NULL;
 }
 
+static const char *tell(void)
+{
+	return app_text("length=%d", s.best->length);
+}
+
 const struct app_program app_program = {
 	.name = "tsp",
 	.what = "The shortest round trip by branch and bound.",
@@ -360,4 +365,5 @@ const struct app_program app_program = {
 	.fill = fill,
 	.work = work,
 	.right = right,
+	.tell = tell,
 };
