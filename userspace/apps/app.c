@@ -114,8 +114,8 @@ void app_progress(const struct app_worker *w, long done, long total)
 }
 
 /*
- * A counter mixed by the finaliser of splitmix64: G. Steele, D. Lea, C. Flood, "Fast splittable
- * pseudorandom number generators", OOPSLA 2014, figure 9. Each worker makes its part of the input.
+ * A counter, well mixed: G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number
+ * generators", OOPSLA 2014. Each worker makes its part of the input.
  */
 uint64_t app_random_bits(uint64_t seed, uint64_t i)
 {

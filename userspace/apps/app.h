@@ -6,8 +6,9 @@
  *
  * A program describes itself in app_program. It is linked twice: with shared.c, where ranks times
  * threads workers compute in a region of dsm, and with -DAPP_PLAIN and plain.c as an ordinary
- * sequential program without libdsm, the baseline of all speedups. What a program shares it gets from
- * app_alloc() in its layout(), which every rank runs alike, so that all have the same addresses.
+ * sequential program without libdsm, the baseline of all speedups. What a program shares it gets
+ * from app_alloc() in its layout(), which every rank runs alike, so that all have the same
+ * addresses.
  *
  * After the shared run, rank 0 does the same once more alone in private memory: layout(), fill(),
  * work() with one worker. Then same() compares, and right() looks at the result by itself.

@@ -5,9 +5,9 @@
  *
  * J. Barnes, P. Hut, "A hierarchical O(N log N) force-calculation algorithm", Nature 324, 1986; how
  * bodies are dealt out by cost: J. Singh et al., "Load balancing and data locality in adaptive
- * hierarchical N-body methods", JPDC 27, 1995 (costzones). In each step all move, build a tree of the
- * bodies (barnes_tree.c), cut it into zones of equal cost, and find the forces on the bodies of their
- * zone: a cell that is small for its distance acts as one body. Start: S. Aarseth, M. Henon,
+ * hierarchical N-body methods", JPDC 27, 1995 (costzones). In each step all move, build a tree of
+ * the bodies (barnes_tree.c), cut it into zones of equal cost, and find the forces on the bodies of
+ * their zone: a cell that is small for its distance acts as one body. Start: S. Aarseth, M. Henon,
  * R. Wielen, "A comparison of numerical methods for the study of star cluster dynamics", Astronomy
  * and Astrophysics 37, 1974 (Plummer's model).
  */

@@ -133,8 +133,8 @@ static int part(struct builder *b, struct cube c, int one, int other)
 }
 
 /*
- * Puts a body into the tree from a cell on. A child that is known to be a cell stays one. What else it
- * is may change until its cell is locked; then a cell that another worker put there is complete.
+ * Puts a body into the tree from a cell on. A child that is known to be a cell stays one. What else
+ * it is may change until its cell is locked; then a cell that another worker put there is complete.
  */
 static void insert(struct builder *b, unsigned int body, int number, struct cube c, bool locked)
 {

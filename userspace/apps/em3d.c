@@ -3,10 +3,11 @@
 /*
  * EM3D: electric and magnetic fields on a graph.
  *
- * D. Culler et al., "Parallel programming in Split-C", Supercomputing 1993, section 3: a graph with two
- * kinds of nodes, E and H. In turn, the value of each node of one kind is lessened by a weighted sum of
- * its neighbours, which are of the other kind. A worker owns a block of nodes of each kind. Neighbours
- * lie near by number; some lie farther away, so that they mostly belong to the next worker.
+ * D. Culler et al., "Parallel programming in Split-C", Supercomputing 1993, on EM3D: a graph with
+ * two kinds of nodes, E and H. In turn, the value of each node of one kind is lessened by a
+ * weighted sum of its neighbours, which are of the other kind. A worker owns a block of nodes of
+ * each kind. Neighbours lie near by number; some lie farther away, so that they mostly belong to
+ * the next worker.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +25,10 @@ static struct state {
 } s;
 
 static const struct app_option options[] = {
-	{ "nodes", "nodes, half of them of each kind", &nodes, 4, 1 << 26, { 8000, 60000, 64000 } },
-	{ "degree", "neighbours of a node", &degree, 1, 1000, { 8, 30, 64 } },
+	{ "nodes", "nodes, half of them of each kind", &nodes, 4, 1 << 26, { 8000, 100000, 64000 } },
+	{ "degree", "neighbours of a node", &degree, 1, 1000, { 8, 60, 64 } },
 	{ "far", "percentage of neighbours that lie far away", &far_percent, 0, 100, { 10, 10, 10 } },
-	{ "iterations", "steps of both fields", &iterations, 1, 1000000, { 10, 900, 100 } },
+	{ "iterations", "steps of both fields", &iterations, 1, 1000000, { 10, 280, 100 } },
 	{ 0 }
 };
 
@@ -121,8 +122,8 @@ static void step_back(double *const weigher[KINDS], int kind)
 }
 
 /*
- * Each step is linear. So a weighted sum of the results is that sum of the inputs for which the weights
- * went through all steps backwards.
+ * Each step is linear. So a weighted sum of the results is that sum of the inputs for which the
+ * weights went through all steps backwards.
  */
 static const char *right(void)
 {

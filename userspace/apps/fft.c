@@ -3,10 +3,11 @@
 /*
  * FFT: a one-dimensional complex transform in six steps.
  *
- * D. Bailey, "FFTs in external or hierarchical memory", Journal of Supercomputing 4, 1990, section 3:
- * the points are a square matrix; transpose, transform each row, multiply by roots of unity, transpose,
- * transform each row, transpose; here divided by the root of the number of points. A worker owns a block of rows; only transposing reads what others
- * wrote, a square patch at a time, beginning with the patches of the next worker.
+ * D. Bailey, "FFTs in external or hierarchical memory", Journal of Supercomputing 4, 1990 (the
+ * six-step method): the points are a square matrix; transpose, transform each row, multiply by
+ * roots of unity, transpose, transform each row, transpose; here divided by the root of the number
+ * of points. A worker owns a block of rows; only transposing reads what others wrote, a square
+ * patch at a time, beginning with the patches of the next worker.
  */
 #include <complex.h>
 #include <math.h>
@@ -130,8 +131,8 @@ static void reverse_bits(double complex *row)
 }
 
 /*
- * J. Cooley, J. Tukey, 1965, decimation in time. The product is written out: C's own complex product
- * asks whether anything is infinite.
+ * J. Cooley, J. Tukey, 1965, decimation in time. The product is written out: C's own complex
+ * product asks whether anything is infinite.
  */
 static void transform(double complex *row)
 {

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Gauss: a system of linear equations by elimination and back-substitution, rows dealt out to workers.
+ * Gauss: a system of linear equations by elimination and back-substitution, rows dealt out to
+ * workers.
  *
  * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, sections 3.1 (column oriented back
- * substitution) and 3.2 (outer product elimination); no pivoting, the matrix needs none. A flag for
- * each row tells that it is a pivot row, a second one that its unknown is known. Who owns the next
- * row brings that one up to date first, so that nobody waits for the rest.
+ * substitution) and 3.2 (outer product elimination); no pivoting, the matrix needs none. Rows are
+ * dealt out one by one, or in blocks of some. A flag for each block tells that its rows are pivots,
+ * a second one that its unknowns are known. Who owns the next block brings that one up to date
+ * first, so that nobody waits for the rest.
  */
 #include <math.h>
 #include <string.h>
 
 #include "app.h"
 
-static long n;
+static long n, block_rows;
 
 static struct state {
 	double *a;		/* rows, each from a new page on */
@@ -25,6 +27,7 @@ static size_t workers;		/* of the shared run, also while one does it again */
 
 static const struct app_option options[] = {
 	{ "n", "equations", &n, 1, 16384, { 160, 1920, 2048 } },
+	{ "block", "rows that are dealt out together", &block_rows, 1, 1024, { 2, 8, 1 } },
 	{ 0 }
 };
 
@@ -40,15 +43,39 @@ static size_t order(void)
 	return (size_t)n;
 }
 
+static size_t blocks(void)
+{
+	return (size_t)((n + block_rows - 1) / block_rows);
+}
+
+static size_t begin_of(size_t block)
+{
+	return block * (size_t)block_rows;
+}
+
+static size_t end_of(size_t block)
+{
+	return block + 1 < blocks() ? begin_of(block + 1) : order();
+}
+
 static double *row_of(size_t i)
 {
 	return s.a + i * round_up(order());
 }
 
-/* Place of row @i in right_hand and x. */
+/* Places of a worker in right_hand and x. */
+static size_t part(void)
+{
+	return round_up((blocks() / workers + 1) * (size_t)block_rows);
+}
+
+/* Place of row @i there. */
 static size_t place(size_t i)
 {
-	return i % workers * round_up(order() / workers + 1) + i / workers;
+	size_t block = i / (size_t)block_rows;
+
+	return block % workers * part() + block / workers * (size_t)block_rows +
+	       i % (size_t)block_rows;
 }
 
 static const char *check(unsigned int count)
@@ -59,12 +86,10 @@ static const char *check(unsigned int count)
 
 static void layout(void)
 {
-	size_t part = round_up(order() / workers + 1);
-
 	s.a = app_alloc(order(), round_up(order()) * sizeof(double));
-	s.right_hand = app_alloc(workers, part * sizeof(double));
-	s.x = app_alloc(workers, part * sizeof(double));
-	app_flags(2 * order());
+	s.right_hand = app_alloc(workers, part() * sizeof(double));
+	s.x = app_alloc(workers, part() * sizeof(double));
+	app_flags(2 * blocks());
 }
 
 /* The diagonal is larger than the rest of its row: every pivot is large enough. */
@@ -80,23 +105,30 @@ static double initial_right_hand(size_t i)
 
 static void fill(const struct app_worker *w)
 {
-	size_t i, j;
+	size_t block, i, j;
 
-	for (i = w->id; i < order(); i += w->count) {
-		for (j = 0; j < order(); j++)
-			row_of(i)[j] = initial(i, j);
-		s.right_hand[place(i)] = initial_right_hand(i);
+	for (block = w->id; block < blocks(); block += w->count) {
+		for (i = begin_of(block); i < end_of(block); i++) {
+			for (j = 0; j < order(); j++)
+				row_of(i)[j] = initial(i, j);
+			s.right_hand[place(i)] = initial_right_hand(i);
+		}
 	}
 }
 
-static size_t flag_pivot(size_t row)
+static size_t flag_pivots(size_t block)
 {
-	return row;
+	return block;
 }
 
-static size_t flag_known(size_t row)
+static size_t flag_known(size_t block)
 {
-	return order() + row;
+	return blocks() + block;
+}
+
+static bool is_own(const struct app_worker *w, size_t block)
+{
+	return block % w->count == w->id;
 }
 
 static void eliminate(size_t k, size_t i)
@@ -112,54 +144,76 @@ static void eliminate(size_t k, size_t i)
 	s.right_hand[place(i)] -= m * s.right_hand[place(k)];
 }
 
-/* The first row from @k on that @w owns. */
-static size_t first_own(const struct app_worker *w, size_t k)
+/* Takes the unknowns of the rows of @from out of those of @to; of one block, out of later rows. */
+static void eliminate_block(size_t from, size_t to)
 {
-	return k + (w->id + w->count - k % w->count) % w->count;
+	size_t k, i;
+
+	for (k = begin_of(from); k < end_of(from); k++)
+		for (i = from == to ? k + 1 : begin_of(to); i < end_of(to); i++)
+			eliminate(k, i);
+}
+
+static void tell_pivots(const struct app_worker *w, size_t block)
+{
+	eliminate_block(block, block);
+	app_flag_set(w, flag_pivots(block));
 }
 
 static void eliminate_all(const struct app_worker *w)
 {
-	size_t k, i;
+	size_t from, to;
 
-	if (!w->id)
-		app_flag_set(w, flag_pivot(0));
-	for (k = 0; k < order() - 1; k++) {
-		if (k % w->count != w->id)
-			app_flag_wait(w, flag_pivot(k));
-		for (i = first_own(w, k + 1); i < order(); i += w->count) {
-			eliminate(k, i);
-			if (i == k + 1)
-				app_flag_set(w, flag_pivot(i));
+	if (is_own(w, 0))
+		tell_pivots(w, 0);
+	for (from = 0; from + 1 < blocks(); from++) {
+		if (!is_own(w, from))
+			app_flag_wait(w, flag_pivots(from));
+		for (to = from + 1; to < blocks(); to++) {
+			if (!is_own(w, to))
+				continue;
+			eliminate_block(from, to);
+			if (to == from + 1)
+				tell_pivots(w, to);
 		}
-		app_progress(w, (long)k + 1, n);
+		app_progress(w, (long)from + 1, (long)blocks());
 	}
 }
 
-static void tell_unknown(const struct app_worker *w, size_t k)
+/* Puts what is known of the unknowns of @from into the rows of @to, or into those above in its own. */
+static void substitute_block(size_t from, size_t to)
 {
-	s.x[place(k)] = s.right_hand[place(k)] / row_of(k)[k];
-	app_flag_set(w, flag_known(k));
+	size_t k, i;
+
+	for (k = end_of(from); k-- > begin_of(from);) {
+		if (from == to)
+			s.x[place(k)] = s.right_hand[place(k)] / row_of(k)[k];
+		for (i = begin_of(to); i < (from == to ? k : end_of(to)); i++)
+			s.right_hand[place(i)] -= row_of(i)[k] * s.x[place(k)];
+	}
+}
+
+static void tell_known(const struct app_worker *w, size_t block)
+{
+	substitute_block(block, block);
+	app_flag_set(w, flag_known(block));
 }
 
 static void substitute_back(const struct app_worker *w)
 {
-	const long count = (long)w->count;
-	long k, i;
+	size_t from, to;
 
-	if ((n - 1) % count == (long)w->id)
-		tell_unknown(w, order() - 1);
-	for (k = n - 1; k > 0; k--) {
-		double x;
-
-		if (k % count != (long)w->id)
-			app_flag_wait(w, flag_known((size_t)k));
-		x = s.x[place((size_t)k)];
-		/* Own rows from the last one before k on. */
-		for (i = k - 1 - (k - 1 + count - (long)w->id) % count; i >= 0; i -= count) {
-			s.right_hand[place((size_t)i)] -= row_of((size_t)i)[k] * x;
-			if (i == k - 1)
-				tell_unknown(w, (size_t)i);
+	if (is_own(w, blocks() - 1))
+		tell_known(w, blocks() - 1);
+	for (from = blocks() - 1; from; from--) {
+		if (!is_own(w, from))
+			app_flag_wait(w, flag_known(from));
+		for (to = from; to-- > 0;) {
+			if (!is_own(w, to))
+				continue;
+			substitute_block(from, to);
+			if (to == from - 1)
+				tell_known(w, to);
 		}
 	}
 }

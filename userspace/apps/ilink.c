@@ -3,13 +3,13 @@
 /*
  * Ilink: how far apart a gene lies from markers, from what is seen of a family.
  *
- * R. Elston, J. Stewart, "A general model for the genetic analysis of pedigree data", Human Heredity 21,
- * 1971: the likelihood of a tree is found family by family, from the youngest on: a family's children
- * and one parent become a factor for each genotype of the other parent. S. Dwarkadas et al.,
- * "Parallelization of general-linkage analysis problems", Human Heredity 44, 1994: within a
- * family, workers share out the genotypes that the parent can have. The distance with the greatest
- * likelihood is looked for by golden section: W. Press et al., "Numerical Recipes in C", 2nd edition,
- * section 10.1.
+ * R. Elston, J. Stewart, "A general model for the genetic analysis of pedigree data", Human
+ * Heredity 21, 1971: the likelihood of a tree is found family by family, from the youngest on: a
+ * family's children and one parent become a factor for each genotype of the other parent. S.
+ * Dwarkadas et al., "Parallelization of general-linkage analysis problems", Human Heredity 44,
+ * 1994: within a family, workers share out the genotypes that the parent can have. The distance
+ * with the greatest likelihood is looked for by golden section: W. Press et al., "Numerical Recipes
+ * in C", 2nd edition, section 10.1.
  */
 #include <math.h>
 #include <stdlib.h>

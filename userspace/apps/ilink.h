@@ -3,8 +3,8 @@
 /*
  * A family tree with what is known of its members' genes (pedigree.c), for ilink.c.
  *
- * There are three loci: a gene that makes its bearer ill, and two markers that can be seen. A haplotype
- * is one allele for each; a person has two, in no order.
+ * There are three loci: a gene that makes its bearer ill, and two markers that can be seen. A
+ * haplotype is one allele for each; a person has two, in no order.
  */
 #ifndef APP_ILINK_H
 #define APP_ILINK_H

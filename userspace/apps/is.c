@@ -3,10 +3,11 @@
 /*
  * IS: ranks of integer keys, by counting into buckets that all share.
  *
- * D. Bailey et al., "The NAS parallel benchmarks", RNR-94-007, 1994, kernel IS: each iteration changes
- * two keys and ranks all anew. H. Lu et al., "Message passing versus distributed shared memory on
- * networks of workstations", Supercomputing 1995, section 3: a worker counts its keys in private
- * buckets and adds these to the shared ones under one lock; after a barrier it reads all of them.
+ * D. Bailey et al., "The NAS parallel benchmarks", RNR-94-007, 1994, kernel IS: each iteration
+ * changes two keys and ranks all anew. H. Lu et al., "Message passing versus distributed shared
+ * memory on networks of workstations", Supercomputing 1995, on IS: a worker counts its keys in
+ * private buckets and adds these to the shared ones under one lock; after a barrier it reads all of
+ * them.
  */
 #include <stdlib.h>
 #include <string.h>

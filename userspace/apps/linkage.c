@@ -3,8 +3,8 @@
 /*
  * The family tree and its loci in the files of LINKAGE, whose programs find the same likelihoods.
  *
- * J. Terwilliger, J. Ott, "Handbook of Human Genetic Linkage", 1994: pedfile.dat as makeped leaves it,
- * datafile.dat for MLINK.
+ * J. Terwilliger, J. Ott, "Handbook of Human Genetic Linkage", 1994: pedfile.dat as makeped leaves
+ * it, datafile.dat for MLINK.
  */
 #include <errno.h>
 #include <stdio.h>

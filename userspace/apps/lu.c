@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * LU: the matrix is one array of rows, so a page holds pieces of many tiles and, where columns of tiles
- * have different owners, of many writers.
+ * LU: the matrix is one array of rows, so a page holds pieces of many tiles and, where columns of
+ * tiles have different owners, of many writers.
  */
 #include "lu.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * What LU (lu.c) and CLU (clu.c) have in common, which is in lu_tiles.c: all but the place of tiles.
+ * What LU (lu.c) and CLU (clu.c) have in common, which is in lu_tiles.c: all but the place of
+ * tiles.
  */
 #ifndef APP_LU_H
 #define APP_LU_H

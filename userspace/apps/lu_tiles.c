@@ -4,7 +4,7 @@
  * LU factorisation by square tiles, without pivoting, of a matrix that needs none.
  *
  * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, section 3.2 (block outer product
- * form); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, section 3 (who owns which tile, two
+ * form); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on LU (who owns which tile, two
  * barriers a step). A column of tiles belongs to one rank and is dealt out among its threads, so
  * that false sharing in LU stays between columns; --scatter 1 deals tiles out to all workers in two
  * dimensions as SPLASH-2 does.

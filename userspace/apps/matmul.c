@@ -3,9 +3,10 @@
 /*
  * MatMul: C = A B of square matrices in single precision, distributed by columns.
  *
- * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, section 1.1 (gaxpy form): each column of
- * C is a sum of columns of A, weighted by a column of B. A worker owns a block of columns of all three
- * and reads all of A. Blocks of rows by columns of A stay in the cache while columns of C pass by.
+ * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, section 1.1 (gaxpy form): each column
+ * of C is a sum of columns of A, weighted by a column of B. A worker owns a block of columns of all
+ * three and reads all of A. Blocks of rows by columns of A stay in the cache while columns of C
+ * pass by.
  */
 #include <string.h>
 

@@ -4,14 +4,14 @@
  * Ocean: eddies and currents in two layers of a square basin, driven by wind.
  *
  * W. Holland, "The role of mesoscale eddies in the general circulation of the ocean", Journal of
- * Physical Oceanography 8, 1978 (two layers, quasi-geostrophic); A. Arakawa, "Computational design for
- * long-term numerical integration of the equations of fluid motion", Journal of Computational
+ * Physical Oceanography 8, 1978 (two layers, quasi-geostrophic); A. Arakawa, "Computational design
+ * for long-term numerical integration of the equations of fluid motion", Journal of Computational
  * Physics 1, 1966 (the Jacobian). Potential vorticity q is carried by the flow; the stream function
- * psi follows from it by one Poisson and one Helmholtz equation for the mean and the difference of the
- * layers (ocean_solve.c). The unit of length is the basin; its coast is psi = 0.
+ * psi follows from it by one Poisson and one Helmholtz equation for the mean and the difference of
+ * the layers (ocean_solve.c). The unit of length is the basin; its coast is psi = 0.
  *
- * Grids are arrays of rows. A worker owns a rectangle of each, so that pages have several writers, or
- * with --strips 1 a strip of rows, which is contiguous in memory.
+ * Grids are arrays of rows. A worker owns a rectangle of each, so that pages have several writers,
+ * or with --strips 1 a strip of rows, which is contiguous in memory.
  */
 #include <math.h>
 #include <string.h>
@@ -40,8 +40,8 @@ static struct state {
 } s;
 
 static const struct app_option options[] = {
-	{ "n", "intervals of the grid, a power of two", &n, 4, 8192, { 32, 256, 512 } },
-	{ "steps", "time steps", &steps, 1, 1000000, { 2, 120, 6 } },
+	{ "n", "intervals of the grid, a power of two", &n, 4, 8192, { 32, 512, 512 } },
+	{ "steps", "time steps", &steps, 1, 1000000, { 2, 30, 6 } },
 	{ "strips", "1: strips of rows, contiguous in memory; 0: rectangles", &ocean_strips, 0, 1,
 	  { 0, 0, 0 } },
 	{ 0 }

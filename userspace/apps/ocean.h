@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Grids of the ocean and the solver of its elliptic equations (ocean_solve.c); ocean.c is the model.
+ * Grids of the ocean and the solver of its elliptic equations (ocean_solve.c); ocean.c is the
+ * model.
  *
- * A grid has n + 1 points in each direction, of which the outermost are the coast and stay as they are.
+ * A grid has n + 1 points in each direction, of which the outermost are the coast and stay as they
+ * are.
  */
 #ifndef APP_OCEAN_H
 #define APP_OCEAN_H

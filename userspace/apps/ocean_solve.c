@@ -3,10 +3,11 @@
 /*
  * Elliptic equations on a square by multigrid.
  *
- * A. Brandt, "Multi-level adaptive solutions to boundary-value problems", Mathematics of Computation 31,
- * 1977; W. Press et al., "Numerical Recipes in C", 2nd edition, section 19.6: V-cycles with red-black
- * relaxation, full weighting down and bilinear interpolation up. A barrier follows each colour and each
- * change of grid. The coarsest grids are too small to be shared; the first worker does them.
+ * A. Brandt, "Multi-level adaptive solutions to boundary-value problems", Mathematics of
+ * Computation 31, 1977; W. Press et al., "Numerical Recipes in C", 2nd edition, section 19.6:
+ * V-cycles with red-black relaxation, full weighting down and bilinear interpolation up. A barrier
+ * follows each colour and each change of grid. The coarsest grids are too small to be shared; the
+ * first worker does them.
  */
 #include <math.h>
 #include <string.h>

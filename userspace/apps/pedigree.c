@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * A family tree that looks random and is always the same: genes are handed down from the founders, and
- * some of them are seen. The likelihood at a single locus is the reference for unlinked loci.
+ * A family tree that looks random and is always the same: genes are handed down from the founders,
+ * and some of them are seen. The likelihood at a single locus is the reference for unlinked loci.
  */
 #include <math.h>
 #include <stdlib.h>

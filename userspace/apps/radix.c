@@ -3,10 +3,11 @@
 /*
  * Radix: integers sorted digit by digit.
  *
- * G. Blelloch et al., "A comparison of sorting algorithms for the connection machine CM-2", SPAA 1991,
- * section 5 (counting sort of each digit); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, section 3.
- * For each digit, a worker counts its block of keys; workers share the digits to turn counts into the
- * places where each worker's keys go; then each writes its keys there, all over the other array.
+ * G. Blelloch et al., "A comparison of sorting algorithms for the connection machine CM-2", SPAA
+ * 1991 (counting sort of each digit); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on Radix.
+ * For each digit, a worker counts its block of keys; workers share the digits to turn counts into
+ * the places where each worker's keys go; then each writes its keys there, all over the other
+ * array.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -4,12 +4,12 @@
  * TSP: the shortest round trip through some cities by branch and bound.
  *
  * H. Lu, S. Dwarkadas, A. Cox, W. Zwaenepoel, "Message passing versus distributed shared memory on
- * networks of workstations", Supercomputing 1995, section 3 (how the search is shared out): a priority
- * queue of partial tours, most promising first. Under its lock a worker takes the first one and extends
- * it by each city that is left, until the first one is long enough to be searched alone. The bound of
- * a partial tour is its length and, for each city yet to be left, the shortest way out of it (J. Little
- * et al., "An algorithm for the traveling salesman problem", 1963). The search starts from a greedy tour,
- * so that it depends little on who finds what first.
+ * networks of workstations", Supercomputing 1995, on TSP (how the search is shared out): a priority
+ * queue of partial tours, most promising first. Under its lock a worker takes the first one and
+ * extends it by each city that is left, until the first one is long enough to be searched alone.
+ * The bound of a partial tour is its length and, for each city yet to be left, the shortest way out
+ * of it (J. Little et al., "An algorithm for the traveling salesman problem", 1963). The search
+ * starts from a greedy tour, so that it depends little on who finds what first.
  *
  * The best length is read without its lock: an old value only makes the search longer.
  */
@@ -302,8 +302,8 @@ static void work(const struct app_worker *w)
 }
 
 /*
- * R. Bellman, "Dynamic programming treatment of the travelling salesman problem", 1962: the shortest
- * path from city 0 through a set of cities, by its last city, for all sets.
+ * R. Bellman, "Dynamic programming treatment of the travelling salesman problem", 1962: the
+ * shortest path from city 0 through a set of cities, by its last city, for all sets.
  */
 static int optimum(void)
 {

@@ -3,9 +3,10 @@
 /*
  * Water-nsquared: molecular dynamics of water, every pair of molecules looked at.
  *
- * S. Woo et al., "The SPLASH-2 programs", ISCA 1995, section 3: a worker owns a block of molecules
- * and pairs each with the half of all others that follows it. It sums forces in private memory and
- * then adds them to the shared molecules, one lock for each, beginning with its own block.
+ * S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on Water-Nsquared: a worker owns a block of
+ * molecules and pairs each with the half of all others that follows it. It sums forces in private
+ * memory and then adds them to the shared molecules, one lock for each or for some, beginning with
+ * its own block.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +16,9 @@
 #include "water.h"
 
 #define LOCK_ENERGY 0
-#define LOCK_MOLECULE(i) (1 + (i))
+#define LOCK_GROUP(i) (1 + (i))
 
-static long molecules, steps;
+static long molecules, steps, group;
 
 static struct state {
 	struct water_box box;
@@ -26,8 +27,9 @@ static struct state {
 } s;
 
 static const struct app_option options[] = {
-	{ "molecules", "molecules", &molecules, 2, 1000000, { 125, 1331, 9261 } },
-	{ "steps", "time steps", &steps, 1, 100000, { 3, 20, 5 } },
+	{ "molecules", "molecules", &molecules, 2, 1000000, { 125, 2197, 9261 } },
+	{ "steps", "time steps", &steps, 1, 100000, { 3, 5, 5 } },
+	{ "group", "molecules that have a lock in common", &group, 1, 1000000, { 2, 16, 1 } },
 	{ 0 }
 };
 
@@ -78,16 +80,17 @@ static double sum_pairs(struct worker *own)
 
 static void add_forces(struct worker *own)
 {
-	static const double none[WATER_ATOMS][3];
-	size_t k, i;
+	const size_t groups = (s.box.count + (size_t)group - 1) / (size_t)group;
+	size_t k, i, number, end;
 
-	for (k = 0; k < s.box.count; k++) {
-		i = (own->first + k) % s.box.count;
-		if (!memcmp(own->force[i], none, sizeof(none)))
-			continue;
-		app_lock(own->w, LOCK_MOLECULE(i));
-		water_add(s.m[i].force, own->force[i]);
-		app_unlock(own->w, LOCK_MOLECULE(i));
+	for (k = 0; k < groups; k++) {
+		number = (own->first / (size_t)group + k) % groups;
+		i = number * (size_t)group;
+		end = i + (size_t)group < s.box.count ? i + (size_t)group : s.box.count;
+		app_lock(own->w, LOCK_GROUP(number));
+		for (; i < end; i++)
+			water_add(s.m[i].force, own->force[i]);
+		app_unlock(own->w, LOCK_GROUP(number));
 	}
 }
 

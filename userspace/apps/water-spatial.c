@@ -3,11 +3,11 @@
 /*
  * Water-spatial: molecular dynamics of water, molecules kept in cells.
  *
- * S. Woo et al., "The SPLASH-2 programs", ISCA 1995, section 3; cells and lists: M. Allen, D. Tildesley,
- * "Computer Simulation of Liquids", 1987, section 5.3.2. A cell is as wide as molecules see, so that only
- * neighbours meet. A worker owns a block of cells and whatever molecules are in them; each pair of
- * cells is the business of the owner of one of both. A molecule that leaves its cell is put into the
- * list of the next one, under that cell's lock.
+ * S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on Water-Spatial; cells and lists: M. Allen,
+ * D. Tildesley, "Computer Simulation of Liquids", 1987, section 5.3.2. A cell is as wide as
+ * molecules see, so that only neighbours meet. A worker owns a block of cells and whatever
+ * molecules are in them; each pair of cells is the business of the owner of one of both. A molecule
+ * that leaves its cell is put into the list of the next one, under that cell's lock.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ static struct state {
 } s;
 
 static const struct app_option options[] = {
-	{ "molecules", "molecules", &molecules, 216, 1000000, { 343, 4096, 9261 } },
-	{ "steps", "time steps", &steps, 1, 100000, { 3, 80, 5 } },
+	{ "molecules", "molecules", &molecules, 216, 1000000, { 343, 13824, 9261 } },
+	{ "steps", "time steps", &steps, 1, 100000, { 3, 24, 5 } },
 	{ 0 }
 };
 

@@ -4,10 +4,10 @@
  * Water: flexible three-site molecules in a periodic box.
  *
  * Charges and the oxygens' Lennard-Jones term are those of SPC: H. Berendsen et al., in
- * "Intermolecular Forces", Reidel 1981; bonds and the angle are springs. Motion: Gear's predictor and
- * corrector of fifth order for equations of second order, M. Allen, D. Tildesley, "Computer Simulation
- * of Liquids", 1987, section 3.2 and appendix E. The energy of a pair is switched off smoothly over the
- * last fifth of the reach, so that the total is conserved.
+ * "Intermolecular Forces", Reidel 1981; bonds and the angle are springs. Motion: Gear's predictor
+ * and corrector of fifth order for equations of second order, M. Allen, D. Tildesley, "Computer
+ * Simulation of Liquids", 1987, section 3.2 and appendix E. The energy of a pair is switched off
+ * smoothly over the last fifth of the reach, so that the total is conserved.
  */
 #include <math.h>
 #include <string.h>

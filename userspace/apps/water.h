@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The physics of both water programs: flexible molecules, their forces, their motion. Never knows who
- * computes which pair.
+ * The physics of both water programs: flexible molecules, their forces, their motion. Never knows
+ * who computes which pair.
  *
  * Units: Angstrom, picosecond, atomic mass unit; energies in their product, 10 J / mol.
  */
