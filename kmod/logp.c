@@ -7,6 +7,7 @@
 #include "shell.h"
 
 static_assert((int)DSM_LOGP_INLINE == DSM_NET_INLINE && (int)DSM_LOGP_GATHER == DSM_NET_GATHER);
+static_assert((int)DSM_LOGP_BULK == DSM_NET_BULK);
 static_assert((int)DSM_LOGP_HIGH == DSM_NET_HIGH && (int)DSM_LOGP_CALL == DSM_NET_CALL);
 
 /* The transport, kept from being freed; or NULL. */

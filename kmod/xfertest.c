@@ -9,6 +9,7 @@
  *   burst NODE ADDR RKEY N    N READs of 64 KiB of the offer's start: "ok N back, M of them late"
  *   bad NODE ADDR RKEY        READ beyond the offer: the connection breaks, "status -112"
  *   spoil RKEY                the next answer to a fetch takes that key away; 0: none
+ *   forge WHAT                the next bulk breaks a rule; see net/forge.c
  *   signals                   "signals N", received since the module was loaded
  *   free                      take the offer back
  *
@@ -398,6 +399,7 @@ static void offer_pages(u32 node, u32 pages)
 static int command(const char *text)
 {
 	struct target t = {};
+	char word[16];
 	u32 n;
 
 	if (sscanf(text, "reg %u %u", &t.node, &t.pages) == 2 && t.pages && t.pages <= PAGES_MAX)
@@ -411,6 +413,8 @@ static int command(const char *text)
 		burst(&t, 1, PAGES_MAX * PAGE_SIZE);
 	else if (sscanf(text, "spoil %x", &t.rkey) == 1)
 		atomic64_set(&spoil, t.rkey);
+	else if (sscanf(text, "forge %15s", word) == 1)
+		return dsm_net_forge(word);
 	else if (!strncmp(text, "signals", 7))
 		snprintf(outcome, sizeof(outcome), "signals %d\n", atomic_read(&signals));
 	else if (!strncmp(text, "free", 4))

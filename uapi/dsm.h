@@ -200,6 +200,8 @@ enum dsm_stat {
 	DSM_STAT_SENDS_INLINE,		/* messages that their work request held */
 	DSM_STAT_SENDS_BATCHED,		/* messages posted together with others */
 	DSM_STAT_SENDS_SIGNALLED,	/* of SIGNALLED: of messages */
+	DSM_STAT_BULKS,			/* WRITEs of requests into a peer's ring */
+	DSM_STAT_SENDS_BULK,		/* requests in them */
 	DSM_STAT_SINKS_LENT,		/* fetches that named a frame to write the page into */
 	DSM_STAT_SINK_MISSES,		/* that could not: no registration was free */
 	DSM_STAT_SC_GRANTS,		/* consistency=sc: rights got */
@@ -317,14 +319,16 @@ struct dsm_ioc_lock_table {
 
 /*
  * Time messages that mean nothing: CAP_SYS_ADMIN. -EINVAL: something is out of its bounds; -EMSGSIZE:
- * too long to go inline here; -EBUSY: another run to that node; -ETIMEDOUT: no answer within 2 s.
+ * too long to go inline here; -EOPNOTSUPP: no ring there; -EBUSY: another run to that node; -ETIMEDOUT: no
+ * answer within 2 s.
  */
 #define DSM_LOGP_ONE_WAY 1u	/* only every @window-th message and the last are answered, shortly */
 #define DSM_LOGP_SPIN 2u	/* spin for answers, else sleep */
 enum dsm_logp_mechanism {
 	DSM_LOGP_AUTO,		/* as any message of that length */
 	DSM_LOGP_INLINE,	/* held by its work request */
-	DSM_LOGP_GATHER		/* read from its buffer by the device */
+	DSM_LOGP_GATHER,	/* read from its buffer by the device */
+	DSM_LOGP_BULK		/* written into the receiver's ring, not with DSM_LOGP_HIGH; answers as AUTO */
 };
 enum dsm_logp_priority {
 	DSM_LOGP_LOW,		/* messages and answers as requests go */

@@ -17,12 +17,13 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 3u
+#define DSM_WIRE_VERSION 4u
 #endif
 
 /**
  * enum dsm_msg_type - message numbers, after each its class: REQ, FWD, RSP or CTL
  * @DSM_MSG_JOIN_DONE:       CTL: reserved for AUTH
+ * @DSM_MSG_RING:            REQ: where the receiver may write requests; net's own
  * @DSM_MSG_FETCH:           REQ: page wanted
  * @DSM_MSG_PAGE:            RSP: page, zero, "you are home" or NACK
  * @DSM_MSG_DIFF:            REQ: packed diff records
@@ -69,6 +70,7 @@
  */
 enum dsm_msg_type {
 	DSM_MSG_JOIN_DONE = 3,
+	DSM_MSG_RING = 5,
 	DSM_MSG_FETCH = 10,
 	DSM_MSG_PAGE = 11,
 	DSM_MSG_DIFF = 20,
@@ -169,6 +171,14 @@ static_assert(sizeof(struct dsm_wire_ping) == 8);
 
 /* Whether and on which connection a PING is answered: Q or P; Q only if it came there. */
 enum dsm_ping_answer { DSM_PING_NONE, DSM_PING_LOW, DSM_PING_HIGH };
+
+/* RING: the slots that the sender keeps for the receiver's requests. */
+struct dsm_wire_ring {
+	__le64 addr;
+	__le32 rkey;
+	__le32 reserved;
+};
+static_assert(sizeof(struct dsm_wire_ring) == 16);
 
 enum dsm_fetch_want {
 	DSM_WANT_COPY,

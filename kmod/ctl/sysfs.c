@@ -192,6 +192,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_SENDS_INLINE] = "sends_inline",
 	[DSM_STAT_SENDS_BATCHED] = "sends_batched",
 	[DSM_STAT_SENDS_SIGNALLED] = "sends_signalled",
+	[DSM_STAT_BULKS] = "bulks",
+	[DSM_STAT_SENDS_BULK] = "sends_bulk",
 	[DSM_STAT_SINKS_LENT] = "sinks_lent",
 	[DSM_STAT_SINK_MISSES] = "sink_misses",
 	[DSM_STAT_SC_GRANTS] = "sc_grants",
@@ -267,10 +269,12 @@ static struct dev_ext_attribute tunable_##_name = {				\
 
 TUNABLE(inline_max, DSM_NET_INLINE_MAX);
 TUNABLE(batch_max, DSM_NET_BATCH_MAX);
+TUNABLE(bulk_min, DSM_NET_BULK_MIN);
 
 static struct attribute *tunable_attrs[] = {
 	&tunable_inline_max.attr.attr,
 	&tunable_batch_max.attr.attr,
+	&tunable_bulk_min.attr.attr,
 	NULL
 };
 

@@ -106,7 +106,7 @@ void dsm_credit_use(struct dsm_credits *c, enum dsm_class class)
  * @idle: nothing has been sent for a while: a quarter of the window is enough, else half of it
  *
  * A quarter and not one: the CREDIT itself takes a slot that is owed back, and
- * two idle nodes must fall silent.
+ * two idle nodes must fall silent. Of the few slots of a ring two are enough: a CREDIT takes none.
  *
  * Context: peer lock held.
  * Return: true if so.
@@ -116,6 +116,8 @@ bool dsm_credit_return_due(const struct dsm_credits *c, enum dsm_vc vc, bool idl
 	u16 share = idle ? 4 : 2;
 	int i;
 
+	if (dsm_credit_carrier(DSM_CLASS_REQ) == vc && c->bulks >= DSM_BULK_SLOTS / 2)
+		return true;
 	for (i = 0; i < DSM_CREDIT_COUNT; i++)
 		if (dsm_credit_carrier(i) == vc && owed(c, i) >= c->of[i].slots / share)
 			return true;
@@ -140,6 +142,8 @@ u64 dsm_credit_word(struct dsm_credits *c, enum dsm_vc vc)
 		if (dsm_credit_carrier(i) == vc)
 			c->of[i].advertised = c->of[i].granted;
 	}
+	if (dsm_credit_carrier(DSM_CLASS_REQ) == vc)
+		c->bulks = 0;
 	return word;
 }
 
@@ -198,4 +202,31 @@ bool dsm_credit_receive(struct dsm_credits *c, enum dsm_class class)
 void dsm_credit_repost(struct dsm_credits *c, enum dsm_class class)
 {
 	c->of[class].granted++;
+}
+
+/**
+ * dsm_credit_receive_bulk() - count requests that came by the ring, with one credit for all
+ * @c: counts of a peer
+ *
+ * Slots are used in turn and handled in order, so those that the peer was not told of are all
+ * that may not be written again.
+ *
+ * Context: peer lock held.
+ * Return: false if the peer had no credit, or was not told that the slot is free.
+ */
+bool dsm_credit_receive_bulk(struct dsm_credits *c)
+{
+	return c->bulks < DSM_BULK_SLOTS && dsm_credit_receive(c, DSM_CLASS_REQ);
+}
+
+/**
+ * dsm_credit_repost_bulk() - a slot of the ring is free: the peer may send one more request
+ * @c: counts of a peer
+ *
+ * Context: peer lock held.
+ */
+void dsm_credit_repost_bulk(struct dsm_credits *c)
+{
+	dsm_credit_repost(c, DSM_CLASS_REQ);
+	c->bulks++;
 }

@@ -22,6 +22,13 @@
 /* Signals that a peer may have under way; they carry nothing, so their slots cost nothing. */
 #define DSM_SLOTS_SIGNAL 64
 
+/*
+ * Slots of the ring that a node keeps for each peer's requests, and the bytes of one: 15 messages of
+ * a whole page's diff. Four, so that some are written while one is worked on and one comes back.
+ */
+#define DSM_BULK_SLOTS 4
+#define DSM_BULK_BYTES 65536u
+
 /* Class CTL has no credits; its place in the credit word counts signals. */
 #define DSM_CREDIT_SIGNAL DSM_CLASS_CTL
 #define DSM_CREDIT_COUNT 4
@@ -61,9 +68,14 @@ struct dsm_credit {
 	u16 slots;
 };
 
-/* All that is counted with one peer: enum dsm_class and DSM_CREDIT_SIGNAL. */
+/**
+ * struct dsm_credits - all that is counted with one peer
+ * @of:    enum dsm_class and DSM_CREDIT_SIGNAL
+ * @bulks: slots of its ring (bulk.c) that are free again, since a posted header said so
+ */
 struct dsm_credits {
 	struct dsm_credit of[DSM_CREDIT_COUNT];
+	u16 bulks;
 };
 
 void dsm_credit_init(struct dsm_credits *c);
@@ -75,5 +87,7 @@ u64 dsm_credit_word(struct dsm_credits *c, enum dsm_vc vc);
 bool dsm_credit_take(struct dsm_credits *c, enum dsm_vc vc, u64 word);
 bool dsm_credit_receive(struct dsm_credits *c, enum dsm_class class);
 void dsm_credit_repost(struct dsm_credits *c, enum dsm_class class);
+bool dsm_credit_receive_bulk(struct dsm_credits *c);
+void dsm_credit_repost_bulk(struct dsm_credits *c);
 
 #endif

@@ -65,6 +65,9 @@
 /* Most messages that one doorbell may post; what a chain holds comes back with its last one. */
 #define DSM_BATCH_MAX 32
 
+/* Most requests in one slot of a ring: a transfer has no more segments. */
+#define DSM_BULK_MESSAGES DSM_XFER_SEGS
+
 /* Transfers posted at once; 128 of 64 KiB are more than any round trip holds. */
 #define DSM_SQ_DEPTH_B 128
 
@@ -133,10 +136,10 @@ struct dsm_net_tx {
  * struct dsm_sq_entry - one work request in the send queue of C, Q or P
  * @cqe:  completion entry; lives as long as the queue pair, whatever becomes of the message
  * @qp:   its connection
- * @tx:   message that the device reads from its buffer, ours again with the completion; NULL: the
- *        bytes were taken when it was posted
+ * @tx:   message that the device reads from its buffer, ours again with the completion, and, by
+ *        its msg.next, those that go with it; NULL: the bytes were taken when it was posted
  * @wr:   the work request; the others begin with it
- * @rdma: of a flush, and of an answer for a sink: writes the page
+ * @rdma: of a flush, of an answer for a sink: writes the page, and of bulk
  * @reg:  of a request with a sink: makes the sink valid
  */
 struct dsm_sq_entry {
@@ -157,7 +160,8 @@ struct dsm_sq_entry {
  * @buf:  slot bytes
  * @dma:  mapped address of @buf
  * @len:  bytes received; valid while parked
- * @imm:  likewise, of a signal
+ * @imm:  likewise, of a signal or of bulk
+ * @bulk: it came by way of the ring; valid while parked
  * @invalidated: it took away the key @rkey; valid while parked
  * @rkey: likewise
  * @park: in dsm_qp.parked while the shell has not been told of the peer
@@ -169,6 +173,7 @@ struct dsm_rx {
 	u64 dma;
 	u32 len;
 	u32 imm;
+	bool bulk;
 	bool invalidated;
 	u32 rkey;
 	struct list_head park;
@@ -230,6 +235,42 @@ struct dsm_qp {
 	struct list_head parked;
 };
 
+/**
+ * struct dsm_bulk - rings for requests, ours and the peer's
+ * @sg:       pages that the peer writes into, slot after slot, each mapped; fixed, as the next two
+ * @mr:       registration of all; NULL: there is no ring
+ * @message:  the message that is handled, copied out of its slot; handler of Q, as the next four
+ * @slot:     slot that is handled, or that the peer uses next
+ * @at:       where its next message begins
+ * @len:      bytes that were written
+ * @count:    messages copied out of it
+ * @tell:     message that tells the peer of the ring, until it is sent; peer lock, as all that follows
+ * @told:     the peer has told of its ring
+ * @addr:     that ring
+ * @rkey:     registration of it; 0: not known, or there is none
+ * @next_out: slot that is used next
+ * @busy:     bitmap of slots that the peer has not handled yet
+ * @sent:     requests sent when a slot was used, its own WRITE included
+ * @sge:      messages in a slot
+ */
+struct dsm_bulk {
+	struct scatterlist *sg;
+	struct ib_mr *mr;
+	u8 *message;
+	u32 slot;
+	u32 at;
+	u32 len;
+	u32 count;
+	struct dsm_net_tx *tell;
+	bool told;
+	u64 addr;
+	u32 rkey;
+	u32 next_out;
+	unsigned long busy;
+	u16 sent[DSM_BULK_SLOTS];
+	struct ib_sge sge[DSM_BULK_SLOTS][DSM_BULK_MESSAGES];
+};
+
 /* Transfers in the order they were handed over, oldest first. */
 struct dsm_xfer_list {
 	struct dsm_xfer *head;
@@ -270,6 +311,7 @@ struct dsm_backlog {
  * @backlog:   per class
  * @xfer_wait: transfers that wait for room
  * @xfer_posted: transfers that the device has, or whose completion is not seen yet
+ * @bulk:      rings for requests
  * @sinks_free: registrations for frames that wait for a page
  * @sinks_lent: those that the peer may use until it has answered
  * @unsignalled: transfers posted since one whose completion is told
@@ -321,6 +363,7 @@ struct dsm_peer {
 	struct dsm_backlog backlog[DSM_CLASS_CTL];
 	struct dsm_xfer_list xfer_wait;
 	struct dsm_xfer_list xfer_posted;
+	struct dsm_bulk bulk;
 	struct list_head sinks_free;
 	struct list_head sinks_lent;
 	u32 unsignalled;
@@ -492,6 +535,27 @@ const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8
 			      u32 xid);
 void dsm_sink_purge(struct dsm_peer *peer);
 
+/* bulk.c */
+void dsm_bulk_reserve(struct dsm_peer *peer);
+void dsm_bulk_announce(struct dsm_peer *peer);
+void dsm_bulk_offer(struct dsm_peer *peer, struct ib_reg_wr *reg);
+void dsm_bulk_purge(struct dsm_peer *peer);
+const char *dsm_bulk_learn(struct dsm_peer *peer, const u8 *body, u32 len);
+void dsm_bulk_refresh(struct dsm_peer *peer);
+u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg);
+struct ib_sge *dsm_bulk_take_slot(struct dsm_peer *peer, struct ib_rdma_wr *rdma);
+const char *dsm_bulk_begin(struct dsm_peer *peer, u32 imm, u32 len);
+const char *dsm_bulk_next(struct dsm_peer *peer, struct dsm_rx *one, bool *last);
+
+/* forge.c */
+#ifdef DSM_DEBUG
+void dsm_forge_message(struct dsm_msgbuf *msg);
+void dsm_forge_bulk(struct ib_rdma_wr *rdma);
+#else
+static inline void dsm_forge_message(struct dsm_msgbuf *msg) {}
+static inline void dsm_forge_bulk(struct ib_rdma_wr *rdma) {}
+#endif
+
 /* mr.c */
 void dsm_mr_release_all(struct dsm_net *net);
 void dsm_mr_forget_all(struct dsm_net *net);
@@ -515,6 +579,7 @@ int dsm_sq_alloc(struct dsm_qp *qp);
 void dsm_sq_free(struct dsm_qp *qp);
 bool dsm_sq_has_room(const struct dsm_qp *qp);
 bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
+bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list);
 void dsm_sq_post(struct dsm_qp *qp);
 void dsm_sq_flush(struct dsm_qp *qp);
 void dsm_sq_purge(struct dsm_qp *qp);

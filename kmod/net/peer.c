@@ -245,6 +245,7 @@ static void up_work(struct work_struct *work)
 	struct dsm_net *net = peer->net;
 
 	dsm_sink_reserve(peer);
+	dsm_bulk_reserve(peer);
 	spin_lock_bh(&peer->lock);
 	if (peer->state != DSM_PEER_SETUP) {
 		spin_unlock_bh(&peer->lock);
@@ -253,6 +254,7 @@ static void up_work(struct work_struct *work)
 	WRITE_ONCE(peer->last_rx, jiffies);
 	peer->announced = true;
 	state_set(peer, DSM_PEER_UP);
+	dsm_bulk_announce(peer);
 	spin_unlock_bh(&peer->lock);
 
 	adopt_identity(peer);
@@ -394,6 +396,7 @@ static void drain(struct dsm_peer *peer)
 	}
 	dsm_send_purge(peer);
 	dsm_sink_purge(peer);
+	dsm_bulk_purge(peer);
 	dsm_xfer_purge(peer);
 }
 

@@ -187,7 +187,8 @@ static struct dsm_net_tx *ping_new(struct dsm_peer *peer, const struct dsm_net_p
 		.seq = cpu_to_le32(seq),
 		.bytes = cpu_to_le16(p->one_way ? sizeof(ping) : p->answer_bytes),
 		.answer = p->priority == DSM_NET_LOW ? DSM_PING_LOW : DSM_PING_HIGH,
-		.mech = p->mech,
+		/* Only requests go by the ring. */
+		.mech = p->mech == DSM_NET_BULK ? DSM_NET_AUTO : p->mech,
 	};
 	struct dsm_net_tx *tx;
 
@@ -310,7 +311,8 @@ static void unclaim(struct dsm_peer *peer, struct dsm_net_ping *p)
 
 static bool is_possible(const struct dsm_net_ping *p)
 {
-	return p->mech <= DSM_NET_GATHER && p->priority <= DSM_NET_CALL &&
+	return p->mech <= DSM_NET_BULK && p->priority <= DSM_NET_CALL &&
+	       !(p->mech == DSM_NET_BULK && p->priority == DSM_NET_HIGH) &&
 	       p->bytes >= sizeof(struct dsm_wire_ping) && p->bytes <= BODY_MAX &&
 	       (p->one_way || (p->answer_bytes >= sizeof(struct dsm_wire_ping) &&
 			       p->answer_bytes <= BODY_MAX)) &&
@@ -325,6 +327,7 @@ static bool is_possible(const struct dsm_net_ping *p)
  *
  * Context: process, no lock held; sleeps, killable. At most 2 s for any one answer.
  * Return: 0; -EINVAL: something of @p out of its bounds; -EMSGSIZE: too long to go inline;
+ *         -EOPNOTSUPP: the node keeps no ring;
  *         -EHOSTDOWN: the node is not up, or was lost; -EBUSY: another run to it is going on;
  *         -ETIMEDOUT: no answer; -EINTR: killed.
  */
@@ -343,7 +346,10 @@ int dsm_net_ping(struct dsm_net *net, struct dsm_net_ping *p)
 	if (err)
 		goto out;
 	longest = max(p->bytes, p->one_way ? 0 : p->answer_bytes) + DSM_HDR_BYTES;
-	if (p->mech == DSM_NET_INLINE &&
+	/* Once known it is not forgotten. */
+	if (p->mech == DSM_NET_BULK && !READ_ONCE(peer->bulk.rkey))
+		err = -EOPNOTSUPP;
+	else if (p->mech == DSM_NET_INLINE &&
 	    longest > min(peer->qp[DSM_VC_Q].inline_bytes, peer->qp[DSM_VC_P].inline_bytes))
 		err = -EMSGSIZE;
 	else

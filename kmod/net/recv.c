@@ -18,6 +18,7 @@
  */
 #define IS(class) (DSM_CLASS_##class + 1)
 static const u8 type_class[DSM_MSG_TYPE_END] = {
+	[DSM_MSG_RING] = IS(REQ),
 	[DSM_MSG_FETCH] = IS(REQ),
 	[DSM_MSG_PAGE] = IS(RSP),
 	[DSM_MSG_DIFF] = IS(REQ),
@@ -163,7 +164,7 @@ static const char *check_header(const struct dsm_rx *rx, const struct header *h)
 }
 
 /* Count a checked message and apply what its header tells. NULL, or the rule it breaks. */
-static const char *account(struct dsm_qp *qp, const struct header *h)
+static const char *account(struct dsm_qp *qp, const struct header *h, bool in_bulk)
 {
 	struct dsm_peer *peer = qp->peer;
 
@@ -181,7 +182,7 @@ static const char *account(struct dsm_qp *qp, const struct header *h)
 		peer->beats_acked = h->xid;
 		return NULL;
 	}
-	if (!dsm_credit_receive(&peer->credit, h->class))
+	if (!in_bulk && !dsm_credit_receive(&peer->credit, h->class))
 		return "malformed message: sent without credit";
 	if (!dsm_credit_take(&peer->credit, qp->vc, h->credit))
 		return "malformed message: credits";
@@ -206,6 +207,8 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 {
 	struct dsm_qp *qp = rx->qp;
 	struct dsm_peer *peer = qp->peer;
+	/* Once posted it may be filled again. */
+	bool bulk = rx->bulk;
 	int err;
 
 	/* One that slips through while the peer closes comes back flushed. */
@@ -216,7 +219,10 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 	if (err) {
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a receive");
 	} else if (qp->vc != DSM_VC_C) {
-		dsm_credit_repost(&peer->credit, class);
+		if (bulk)
+			dsm_credit_repost_bulk(&peer->credit);
+		else
+			dsm_credit_repost(&peer->credit, class);
 		if (dsm_credit_return_due(&peer->credit, dsm_credit_carrier(class), true))
 			queue_delayed_work(peer->net->beat_wq, &peer->idle_work,
 					   msecs_to_jiffies(20));
@@ -256,6 +262,8 @@ static const char *deliver_message(struct dsm_rx *rx, const struct header *h)
 
 	if (is_bare(h))
 		return NULL;
+	if (h->type == DSM_MSG_RING)
+		return dsm_bulk_learn(peer, rx->buf + DSM_HDR_BYTES, rx->len - DSM_HDR_BYTES);
 	if (h->type == DSM_MSG_PING)
 		return dsm_ping_recv(rx->qp, rx->buf, rx->len, h->xid);
 	if (h->type == DSM_MSG_PONG)
@@ -265,43 +273,82 @@ static const char *deliver_message(struct dsm_rx *rx, const struct header *h)
 	return NULL;
 }
 
-/* One message, in order. */
-static void handle_message(struct dsm_rx *rx)
+/* One message whose header is right, in order. NULL, or the rule it breaks. */
+static const char *receive(struct dsm_rx *rx, const struct header *h, bool in_bulk)
 {
 	struct dsm_qp *qp = rx->qp;
 	struct dsm_peer *peer = qp->peer;
 	const char *rule;
-	struct header h;
 	bool deliver;
 
-	read_header(rx, &h);
-	rule = check_header(rx, &h);
-	if (rule) {
-		drop_peer(rx, &h, rule);
-		return;
-	}
 	spin_lock_bh(&peer->lock);
-	rule = dsm_sink_answered(peer, rx, h.type, h.region, h.xid);
+	rule = dsm_sink_answered(peer, rx, h->type, h->region, h->xid);
 	if (!rule)
-		rule = account(qp, &h);
+		rule = account(qp, h, in_bulk);
 	deliver = peer->state == DSM_PEER_UP || peer->bye;
-	if (h.type == DSM_MSG_BYE) {
+	if (h->type == DSM_MSG_BYE) {
 		peer->bye = true;
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ESHUTDOWN, "closed by the peer");
 	}
 	spin_unlock_bh(&peer->lock);
-	if (!rule && deliver)
-		rule = deliver_message(rx, &h);
+	return !rule && deliver ? deliver_message(rx, h) : rule;
+}
+
+static void handle_message(struct dsm_rx *rx)
+{
+	const char *rule;
+	struct header h;
+
+	read_header(rx, &h);
+	rule = check_header(rx, &h);
+	if (!rule)
+		rule = receive(rx, &h, false);
 	if (rule)
 		drop_peer(rx, &h, rule);
 	else
 		repost(rx, h.class);
 }
 
+/* The next message of a slot of the ring. NULL, or the rule it breaks. */
+static const char *receive_bulk(struct dsm_rx *one, struct header *h)
+{
+	const char *rule;
+
+	read_header(one, h);
+	rule = check_header(one, h);
+	if (!rule && h->class != DSM_CLASS_REQ)
+		rule = "malformed bulk: class";
+	return rule ?: receive(one, h, true);
+}
+
+/* A slot of the ring: requests behind each other, with one credit for all. */
+static void handle_bulk(struct dsm_rx *rx)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+	struct dsm_rx one = { .qp = rx->qp, .len = rx->len };
+	struct header h = {};
+	const char *rule;
+	bool last = false;
+
+	spin_lock_bh(&peer->lock);
+	rule = dsm_bulk_begin(peer, rx->imm, rx->len);
+	spin_unlock_bh(&peer->lock);
+	while (!rule && !last) {
+		rule = dsm_bulk_next(peer, &one, &last);
+		if (last)
+			repost(rx, DSM_CLASS_REQ);
+		rule = rule ?: receive_bulk(&one, &h);
+	}
+	if (rule)
+		drop_peer(&one, &h, rule);
+}
+
 static void handle(struct dsm_rx *rx)
 {
 	if (rx->qp->vc == DSM_VC_B)
 		handle_signal(rx);
+	else if (rx->bulk)
+		handle_bulk(rx);
 	else
 		handle_message(rx);
 }
@@ -341,7 +388,8 @@ static bool take(struct dsm_rx *rx, const struct ib_wc *wc)
 	rx->invalidated = wc->wc_flags & IB_WC_WITH_INVALIDATE;
 	if (rx->invalidated)
 		rx->rkey = wc->ex.invalidate_rkey;
-	if (rx->qp->vc != DSM_VC_B)
+	rx->bulk = wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && rx->qp->vc == DSM_VC_Q;
+	if (rx->qp->vc != DSM_VC_B && !rx->bulk)
 		return wc->opcode == IB_WC_RECV && rx->len >= DSM_HDR_BYTES &&
 		       rx->len <= rx->qp->slot_bytes;
 	rx->imm = be32_to_cpu(wc->ex.imm_data);

@@ -218,13 +218,35 @@ static bool stage_one(struct dsm_qp *qp, enum dsm_class class)
 	struct dsm_peer *peer = qp->peer;
 	struct dsm_msgbuf *msg;
 
-	if (!peer->backlog[class].head || !dsm_credit_may_send(&peer->credit, class))
+	msg = peer->backlog[class].head;
+	if (!msg || !dsm_credit_may_send(&peer->credit, class))
+		return false;
+	/* It waits for a slot of the ring. */
+	if (to_tx(msg)->mech == DSM_NET_BULK)
 		return false;
 	dsm_credit_use(&peer->credit, class);
-	msg = backlog_take(&peer->backlog[class]);
+	backlog_take(&peer->backlog[class]);
 	if (msg->data[0] == DSM_MSG_PONG)
 		peer->pongs--;
 	return dsm_sq_stage(qp, to_tx(msg));
+}
+
+/* Stage requests that wait together as one, if they may go and are worth it. */
+static bool stage_bulk(struct dsm_qp *qp)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_backlog *b = &peer->backlog[DSM_CLASS_REQ];
+	struct dsm_msgbuf *list = b->head, **tail = &list;
+	u32 n = dsm_bulk_count(peer, b->head);
+
+	if (!n || !dsm_credit_may_send(&peer->credit, DSM_CLASS_REQ))
+		return false;
+	dsm_credit_use(&peer->credit, DSM_CLASS_REQ);
+	while (n--) {
+		*tail = backlog_take(b);
+		tail = &(*tail)->next;
+	}
+	return dsm_sq_stage_bulk(qp, list);
 }
 
 /* Return credits by a message of their own, which itself uses one of @class. */
@@ -273,7 +295,9 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	if (may_stage(p))
 		stage_credit(p, DSM_CLASS_RSP, idle);
 	dsm_sq_post(p);
-	while (may_stage(q) && (stage_one(q, DSM_CLASS_FWD) || stage_one(q, DSM_CLASS_REQ)))
+	dsm_bulk_refresh(peer);
+	while (may_stage(q) && (stage_one(q, DSM_CLASS_FWD) || stage_bulk(q) ||
+				stage_one(q, DSM_CLASS_REQ)))
 		post_full(q);
 	if (may_stage(q))
 		stage_credit(q, DSM_CLASS_REQ, idle);

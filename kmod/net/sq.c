@@ -159,18 +159,20 @@ static struct dsm_sq_entry *entry_add(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	return e;
 }
 
-static void count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bool inlined)
+/* False: it is not counted among messages. */
+static bool count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bool inlined)
 {
 	struct dsm_net_peer_stats *stats = &peer->stats;
 
 	if (tx->msg.data[0] == DSM_MSG_PING || tx->msg.data[0] == DSM_MSG_PONG) {
 		stats->pings++;
-		return;
+		return false;
 	}
 	stats->tx_msgs[tx->msg.class]++;
 	stats->tx_bytes += tx_bytes(tx);
 	if (inlined)
 		stats->sends_inline++;
+	return true;
 }
 
 static void give_back(struct dsm_net_tx *tx)
@@ -180,13 +182,18 @@ static void give_back(struct dsm_net_tx *tx)
 		dsm_send_tx_free(tx);
 }
 
-/* In front of a request: what makes its sink valid. Changes the request, so it is not mapped yet. */
+/*
+ * In front of a request: what makes its sink, or the ring that it tells of, valid. Changes the
+ * request, so it is not mapped yet.
+ */
 static void stage_reg(struct dsm_qp *qp, struct dsm_net_tx *tx)
 {
 	struct dsm_sq_entry *e;
 	struct ib_reg_wr reg;
 
-	if (!tx->msg.sink || !dsm_sink_lend(qp->peer, &tx->msg, &reg))
+	if (tx->msg.data[0] == DSM_MSG_RING)
+		dsm_bulk_offer(qp->peer, &reg);
+	else if (!tx->msg.sink || !dsm_sink_lend(qp->peer, &tx->msg, &reg))
 		return;
 	e = entry_add(qp, NULL);
 	reg.wr.wr_cqe = &e->cqe;
@@ -237,6 +244,7 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 		return false;
 	}
 	tx->busy = true;
+	tx->msg.next = NULL;
 	count_message(peer, tx, inlined);
 	stage_write(qp, tx);
 	e = entry_add(qp, inlined ? NULL : tx);
@@ -255,6 +263,89 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	} else {
 		qp->held++;
 	}
+	return true;
+}
+
+static struct dsm_net_tx *to_tx(struct dsm_msgbuf *msg)
+{
+	return container_of(msg, struct dsm_net_tx, msg);
+}
+
+/* A list of messages that the device does not read. */
+static void give_all_back(struct dsm_msgbuf *list)
+{
+	while (list) {
+		struct dsm_net_tx *tx = to_tx(list);
+
+		list = tx->msg.next;
+		give_back(tx);
+	}
+}
+
+/* The messages of a work request, in any order, onto a list: the device is done with them. */
+static void take_all(struct dsm_qp *qp, struct dsm_net_tx *tx, struct dsm_msgbuf **list)
+{
+	struct dsm_msgbuf *m, *next;
+
+	for (m = tx ? &tx->msg : NULL; m; m = next) {
+		next = m->next;
+		unmap(qp, to_tx(m));
+		m->next = *list;
+		*list = m;
+	}
+}
+
+/* Headers and mappings of a list; all or none is mapped. */
+static bool map_all(struct dsm_qp *qp, struct dsm_msgbuf *list)
+{
+	struct dsm_msgbuf *m, *mapped;
+
+	for (m = list; m; m = m->next) {
+		fill_header(qp, to_tx(m));
+		dsm_forge_message(m);
+		if (map(qp, to_tx(m)))
+			break;
+	}
+	if (!m)
+		return true;
+	for (mapped = list; mapped != m; mapped = mapped->next)
+		unmap(qp, to_tx(mapped));
+	return false;
+}
+
+/**
+ * dsm_sq_stage_bulk() - add requests to the chain as one WRITE into the peer's ring
+ * @qp:   connection Q with room, its peer's next slot free
+ * @list: as many messages as dsm_bulk_count() allows; the connection's from here on
+ *
+ * Context: as dsm_sq_stage().
+ * Return: false if one could not be mapped: the peer is lost.
+ */
+bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list)
+{
+	struct dsm_peer *peer = qp->peer;
+	struct dsm_sq_entry *e;
+	struct dsm_msgbuf *m;
+	struct ib_sge *sge;
+	u32 counted = 0;
+
+	lockdep_assert_held(&peer->lock);
+	if (!map_all(qp, list)) {
+		give_all_back(list);
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");
+		return false;
+	}
+	e = entry_add(qp, to_tx(list));
+	sge = dsm_bulk_take_slot(peer, &e->rdma);
+	for (m = list; m; m = m->next) {
+		to_tx(m)->busy = true;
+		counted += count_message(peer, to_tx(m), false);
+		sge[e->wr.num_sge++] = to_tx(m)->sge[0];
+	}
+	dsm_forge_bulk(&e->rdma);
+	peer->stats.bulks += !!counted;
+	peer->stats.sends_bulk += counted;
+	qp->held++;
 	return true;
 }
 
@@ -284,17 +375,16 @@ static bool wants_completion(const struct dsm_qp *qp)
 /* The work requests from @bad to the end of the chain were not taken. */
 static void unpost(struct dsm_qp *qp, const struct ib_send_wr *bad)
 {
+	struct dsm_msgbuf *list = NULL;
 	struct dsm_sq_entry *e;
 
 	do {
 		qp->sq_next = before(qp, qp->sq_next, 1);
 		qp->sq_used--;
 		e = &qp->sq[qp->sq_next];
-		if (e->tx) {
-			unmap(qp, e->tx);
-			give_back(e->tx);
-		}
+		take_all(qp, e->tx, &list);
 	} while (&e->wr != bad);
+	give_all_back(list);
 }
 
 /**
@@ -366,11 +456,7 @@ static struct dsm_sq_entry *retire(struct dsm_qp *qp, struct dsm_msgbuf **list)
 	struct dsm_sq_entry *e = &qp->sq[qp->sq_done];
 
 	qp->sq_done = after(qp, qp->sq_done);
-	if (e->tx) {
-		unmap(qp, e->tx);
-		e->tx->msg.next = *list;
-		*list = &e->tx->msg;
-	}
+	take_all(qp, e->tx, list);
 	return e;
 }
 
@@ -391,12 +477,7 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	spin_lock_bh(&peer->lock);
 	qp->sq_used -= n;
-	while (list) {
-		struct dsm_net_tx *tx = container_of(list, struct dsm_net_tx, msg);
-
-		list = tx->msg.next;
-		give_back(tx);
-	}
+	give_all_back(list);
 	dsm_send_push(peer, false);
 	if (peer->leaving)
 		dsm_sq_flush(qp);
@@ -417,10 +498,5 @@ void dsm_sq_purge(struct dsm_qp *qp)
 
 	for (; qp->sq_used; qp->sq_used--)
 		retire(qp, &list);
-	while (list) {
-		struct dsm_net_tx *tx = container_of(list, struct dsm_net_tx, msg);
-
-		list = tx->msg.next;
-		give_back(tx);
-	}
+	give_all_back(list);
 }

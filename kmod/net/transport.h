@@ -99,6 +99,8 @@ struct dsm_net_config {
  * @sends_inline:  messages that their work request held
  * @sends_batched: messages posted together with others in one doorbell
  * @sends_signalled: posts of messages whose completion was asked for
+ * @bulks:         WRITEs of requests into the peer's ring
+ * @sends_bulk:    requests in them
  * @sinks_lent:    requests that named a frame to write the answer into
  * @sink_misses:   requests that could not, since no registration was free
  * @wc_errors:     completions with an error other than a flush
@@ -122,6 +124,8 @@ struct dsm_net_peer_stats {
 	u64 sends_inline;
 	u64 sends_batched;
 	u64 sends_signalled;
+	u64 bulks;
+	u64 sends_bulk;
 	u64 sinks_lent;
 	u64 sink_misses;
 	u64 wc_errors;
@@ -134,17 +138,23 @@ struct dsm_net_peer_stats {
  * @DSM_NET_INLINE_MAX: bytes up to which a message goes in its work request, as far as the device
  *                      takes it; 0: none does
  * @DSM_NET_BATCH_MAX:  most messages in one doorbell
+ * @DSM_NET_BULK_MIN:   bytes of requests that wait together from which on they are written into the
+ *                      peer's ring; 0: never
  * @DSM_NET_TUNABLES:   number of them
  */
-enum dsm_net_tunable { DSM_NET_INLINE_MAX, DSM_NET_BATCH_MAX, DSM_NET_TUNABLES };
+enum dsm_net_tunable {
+	DSM_NET_INLINE_MAX, DSM_NET_BATCH_MAX, DSM_NET_BULK_MIN, DSM_NET_TUNABLES
+};
 
 /**
  * enum dsm_net_mech - how a PING goes, and its answer
  * @DSM_NET_AUTO:   as any message of its length
  * @DSM_NET_INLINE: in its work request
  * @DSM_NET_GATHER: read from its buffer by the device
+ * @DSM_NET_BULK:   written into the receiver's ring, alone or with those that wait behind it; its
+ *                  answer as with @DSM_NET_AUTO
  */
-enum dsm_net_mech { DSM_NET_AUTO, DSM_NET_INLINE, DSM_NET_GATHER };
+enum dsm_net_mech { DSM_NET_AUTO, DSM_NET_INLINE, DSM_NET_GATHER, DSM_NET_BULK };
 
 /**
  * enum dsm_net_priority - where a PING goes, and its answer
@@ -299,6 +309,11 @@ int dsm_net_hold(struct dsm_net *net);
 void dsm_net_release(struct dsm_net *net);
 /* Send PINGs and wait for the answers; see ping.c. */
 int dsm_net_ping(struct dsm_net *net, struct dsm_net_ping *p);
+
+#ifdef DSM_DEBUG
+/* What the next bulk is to get wrong; see forge.c. -EINVAL: no such word. */
+int dsm_net_forge(const char *what);
+#endif
 
 int dsm_net_peer_stats(struct dsm_net *net, u16 node, struct dsm_net_peer_stats *out);
 /* Name of the RDMA device that serves the listening address, for status. */

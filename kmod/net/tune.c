@@ -4,7 +4,7 @@
  * What decides by which mechanism messages go: limits that can be set while messages are under way,
  * and that are measured with the first peer that comes up. Never changes what somebody has set.
  *
- * The measurement takes BUDGET_NS at most and runs beside whatever the node does. It is coarse: the
+ * Each measurement takes its budget at most and runs beside whatever the node does. It is coarse: the
  * forms that are compared take turns, and a default stays unless another value is better by a
  * quarter, by the median and by the fastest trial: what disturbs a trial only ever makes it longer, and
  * in emulated guests medians of so few differ by more than that without a cause. If time runs out or
@@ -15,8 +15,13 @@
 #include "net.h"
 
 #define BUDGET_NS (50 * NSEC_PER_MSEC)
+#define BULK_BUDGET_NS (200 * NSEC_PER_MSEC)
 #define TRIALS 5
 #define TRAIN 32
+
+/* Length of a message with the diff of a whole page, and how many of them fill a slot of a ring. */
+#define DIFF_BYTES (DSM_PAGE_BYTES + 128)
+#define DIFFS_MOST (DSM_BULK_BYTES / DIFF_BYTES)
 
 static struct {
 	u32 value;
@@ -26,6 +31,7 @@ static struct {
 } tunables[DSM_NET_TUNABLES] = {
 	[DSM_NET_INLINE_MAX] = { .value = 256, .max = DSM_INLINE_BYTES },
 	[DSM_NET_BATCH_MAX] = { .value = 16, .min = 1, .max = DSM_BATCH_MAX },
+	[DSM_NET_BULK_MIN] = { .value = 16384, .max = DSM_BULK_BYTES },
 };
 
 /**
@@ -171,6 +177,42 @@ static int measure_batch(struct dsm_net *net, u16 node, u64 end)
 	return 0;
 }
 
+/*
+ * Messages as long as diffs of whole pages, sent in one chain and written into the ring, by their
+ * number. From the longest down; the shortest that is not slower by the ring counts, and lengths below the
+ * default must be faster. If even the longest is slower, the ring is not used.
+ */
+static int measure_bulk(struct dsm_net *net, u16 node, u64 end)
+{
+	static const u32 numbers[] = { DIFFS_MOST, 8, 4, 2 };
+	u32 usual = tunables[DSM_NET_BULK_MIN].value, best = 0, bytes, i, k;
+	u64 sent[TRIALS], written[TRIALS];
+	int err = 0;
+
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		struct dsm_net_ping p = {
+			.node = node, .priority = DSM_NET_LOW, .one_way = true, .count = numbers[i],
+			.window = numbers[i], .batch = numbers[i], .bytes = DIFF_BYTES - DSM_HDR_BYTES,
+		};
+
+		for (k = 0; !err && k < TRIALS; k++) {
+			p.mech = DSM_NET_GATHER;
+			err = one_run(net, &p, end, &sent[k]);
+			p.mech = DSM_NET_BULK;
+			if (!err)
+				err = one_run(net, &p, end, &written[k]);
+		}
+		if (err)
+			return err;
+		bytes = numbers[i] * DIFF_BYTES;
+		if (usual && bytes >= usual ? is_slower(written, sent) : !is_slower(sent, written))
+			break;
+		best = bytes;
+	}
+	measured(DSM_NET_BULK_MIN, best);
+	return 0;
+}
+
 /**
  * dsm_tune_work() - measure with the first peer
  * @work: tune_work of a transport
@@ -180,14 +222,15 @@ static int measure_batch(struct dsm_net *net, u16 node, u64 end)
 void dsm_tune_work(struct work_struct *work)
 {
 	struct dsm_net *net = container_of(work, struct dsm_net, tune_work);
-	u64 end = ktime_get_ns() + BUDGET_NS;
-	int err;
+	u16 node = net->tune_node;
+	int err[3];
 
-	err = measure_inline(net, net->tune_node, end);
-	if (!err)
-		err = measure_batch(net, net->tune_node, end);
-	pr_debug("dsm: inline_max %u, batch_max %u: %d\n", dsm_tune(DSM_NET_INLINE_MAX),
-		 dsm_tune(DSM_NET_BATCH_MAX), err);
+	err[0] = measure_inline(net, node, ktime_get_ns() + BUDGET_NS);
+	err[1] = measure_batch(net, node, ktime_get_ns() + BUDGET_NS);
+	err[2] = measure_bulk(net, node, ktime_get_ns() + BULK_BUDGET_NS);
+	pr_debug("dsm: inline_max %u: %d, batch_max %u: %d, bulk_min %u: %d\n",
+		 dsm_tune(DSM_NET_INLINE_MAX), err[0], dsm_tune(DSM_NET_BATCH_MAX), err[1],
+		 dsm_tune(DSM_NET_BULK_MIN), err[2]);
 }
 
 /**

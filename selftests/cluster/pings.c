@@ -63,7 +63,8 @@ static void refusals(void)
 {
 	WANT(EINVAL, "unknown flag", flags = 0x40000000);
 	WANT(EINVAL, "reserved member", reserved = 1);
-	WANT(EINVAL, "unknown mechanism", mechanism = DSM_LOGP_GATHER + 1);
+	WANT(EINVAL, "unknown mechanism", mechanism = DSM_LOGP_BULK + 1);
+	WANT(EINVAL, "ring for replies", mechanism = DSM_LOGP_BULK, _a.priority = DSM_LOGP_HIGH);
 	WANT(EINVAL, "unknown priority", priority = DSM_LOGP_CALL + 1);
 	WANT(EINVAL, "short body", bytes = BODY_LEAST - 1);
 	WANT(EINVAL, "long body", bytes = BODY_MOST + 1);
@@ -104,6 +105,14 @@ static void bounds(void)
 		     _a.count = 10 * WINDOW_MOST, _a.window = WINDOW_MOST, _a.batch = 7);
 		WANT(0, "pauses", priority = p, _a.count = 5, _a.gap_ns = 1000000);
 	}
+	/* More than there are slots, each with one message, and slots that are full. */
+	WANT(0, "ring, one by one", mechanism = DSM_LOGP_BULK, _a.count = 10 * WINDOW_MOST,
+	     _a.window = WINDOW_MOST);
+	WANT(0, "ring, in full slots", mechanism = DSM_LOGP_BULK, _a.priority = DSM_LOGP_CALL,
+	     _a.bytes = BODY_MOST, _a.count = 10 * WINDOW_MOST, _a.window = WINDOW_MOST,
+	     _a.batch = WINDOW_MOST);
+	WANT(0, "ring, one way", mechanism = DSM_LOGP_BULK, _a.flags = DSM_LOGP_ONE_WAY,
+	     _a.answer_bytes = 0, _a.count = COUNT_MOST, _a.window = WINDOW_MOST);
 	WANT(0, "longest run", flags = DSM_LOGP_ONE_WAY, _a.answer_bytes = 0, _a.count = COUNT_MOST,
 	     _a.window = WINDOW_MOST, _a.batch = WINDOW_MOST);
 }
@@ -118,8 +127,10 @@ static void *flood(void *number)
 
 		if (a.node == self)
 			continue;
-		a.mechanism = (unsigned char)(next_random(&random) % 3);
+		a.mechanism = (unsigned char)(next_random(&random) % 4);
 		a.priority = (unsigned char)(next_random(&random) % 3);
+		if (a.mechanism == DSM_LOGP_BULK && a.priority == DSM_LOGP_HIGH)
+			a.priority = DSM_LOGP_LOW;
 		a.flags = next_random(&random) % 4;
 		a.bytes = BODY_LEAST + next_random(&random) % (INLINE_MOST - BODY_LEAST);
 		a.answer_bytes = a.flags & DSM_LOGP_ONE_WAY ? 0 : a.bytes;

@@ -301,6 +301,35 @@ static void lies_change_nothing(void **state)
 	assert_true(dsm_credit_receive(c, DSM_CLASS_FWD));
 }
 
+/* Few slots: they are owed before the credits that stand for them are, and are used but once. */
+static void slots_of_a_ring_come_back(void **state)
+{
+	struct dsm_credits *c = &side[0].c;
+	u32 round, i;
+
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < DSM_BULK_SLOTS; i++) {
+			assert_int_equal(dsm_credit_return_due(c, DSM_VC_P, false), i >= DSM_BULK_SLOTS / 2);
+			assert_true(dsm_credit_receive_bulk(c));
+			dsm_credit_repost_bulk(c);
+		}
+		/* There are credits left, but no slot. */
+		assert_false(dsm_credit_receive_bulk(c));
+		assert_true(dsm_credit_receive(c, DSM_CLASS_REQ));
+		dsm_credit_repost(c, DSM_CLASS_REQ);
+		/* Only the connection of replies tells of them. */
+		assert_false(dsm_credit_return_due(c, DSM_VC_Q, true));
+		dsm_credit_word(c, DSM_VC_Q);
+		assert_false(dsm_credit_receive_bulk(c));
+		dsm_credit_word(c, DSM_VC_P);
+		assert_false(dsm_credit_return_due(c, DSM_VC_P, true));
+	}
+	/* A slot without a credit is no slot. */
+	for (i = 0; i < DSM_SLOTS_REQ; i++)
+		assert_true(dsm_credit_receive(c, DSM_CLASS_REQ));
+	assert_false(dsm_credit_receive_bulk(c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup(last_credit_returns_one, start),
 		cmocka_unit_test_setup(floods_never_stick, start),
 		cmocka_unit_test_setup(lies_change_nothing, start),
+		cmocka_unit_test_setup(slots_of_a_ring_come_back, start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Debug builds only: breaks the rules for bulk, once, so that tests see what the receiver says of it.
+ * Changes nothing unless it was asked to.
+ */
+#include "net.h"
+
+enum forgery { NONE, SLOT, TURN, EMPTY, CUT, FAR, CLASS, OVERLAP };
+
+static const char * const names[] = {
+	[SLOT] = "slot", [TURN] = "turn", [EMPTY] = "empty", [CUT] = "cut", [FAR] = "far",
+	[CLASS] = "class", [OVERLAP] = "overlap",
+};
+
+static atomic_t next = ATOMIC_INIT(NONE);
+
+/**
+ * dsm_net_forge() - what the next bulk is to get wrong
+ * @what: slot: it names none; turn: not the next one; empty: it brings no bytes; cut: its end is
+ *        missing; far: it goes beyond the ring; class: it holds what is no request; overlap: its
+ *        first message goes on into the second
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL: no such word.
+ */
+int dsm_net_forge(const char *what)
+{
+	int i;
+
+	for (i = SLOT; i <= OVERLAP; i++) {
+		if (!strcmp(what, names[i])) {
+			atomic_set(&next, i);
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/**
+ * dsm_forge_message() - a message of a bulk is complete
+ * @msg: message
+ *
+ * Context: any.
+ */
+void dsm_forge_message(struct dsm_msgbuf *msg)
+{
+	struct dsm_wire_hdr hdr;
+
+	if (atomic_cmpxchg(&next, CLASS, NONE) == CLASS) {
+		msg->data[0] = DSM_MSG_LOCK_PASS;
+	} else if (msg->next && atomic_cmpxchg(&next, OVERLAP, NONE) == OVERLAP) {
+		memcpy(&hdr, msg->data, sizeof(hdr));
+		le16_add_cpu(&hdr.len, sizeof(hdr));
+		memcpy(msg->data, &hdr, sizeof(hdr));
+	}
+}
+
+/**
+ * dsm_forge_bulk() - a bulk is complete
+ * @rdma: its work request
+ *
+ * Context: any.
+ */
+void dsm_forge_bulk(struct ib_rdma_wr *rdma)
+{
+	u32 imm = be32_to_cpu(rdma->wr.ex.imm_data);
+	int what = atomic_read(&next);
+
+	/* Those are for dsm_forge_message(). */
+	if (what == CLASS || what == OVERLAP || atomic_cmpxchg(&next, what, NONE) != what)
+		return;
+	switch (what) {
+	case SLOT:
+		rdma->wr.ex.imm_data = cpu_to_be32(imm | DSM_BULK_SLOTS);
+		break;
+	case TURN:
+		rdma->wr.ex.imm_data = cpu_to_be32(imm ^ 1);
+		break;
+	case EMPTY:
+		rdma->wr.num_sge = 0;
+		break;
+	case CUT:
+		rdma->wr.sg_list[rdma->wr.num_sge - 1].length -= 8;
+		break;
+	case FAR:
+		rdma->remote_addr += DSM_BULK_SLOTS * DSM_BULK_BYTES;
+		break;
+	}
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests of bulk: requests that wait together go by one WRITE into the receiver's ring.
+
+forged_bulks needs a module that was built with DEBUG=1 (kmod/net/forge.c).
+"""
+import contextlib
+import errno
+import time
+
+from scene import (CALL_SECONDS, actors, bound, counters, expect, living, make_region, peer, region,
+                   status, until)
+from sinks import anew, xfer
+from wire import check_no_rnr
+
+TUNABLE = "/sys/class/dsm/dsm/tunables/bulk_min"
+PAGES = 96
+STEP = 16			# bytes between changed words: records of more than half a page
+WORDS = PAGES * 4096 // STEP
+EACH_BYTE = 0x0101010101010101
+PACKS = "home=block,diff=pipe:65536:4,diffpath=msg"
+
+# What one bulk gets wrong, and what its receiver says of it.
+FORGERIES = (
+    ("slot", "malformed bulk: no slot, or not the next one"),
+    ("turn", "malformed bulk: no slot, or not the next one"),
+    ("empty", "malformed bulk: length"),
+    ("cut", "malformed bulk: length of a message"),
+    ("class", "malformed bulk: class"),
+    ("overlap", "malformed message: body"),
+    # Its device refuses that.
+    ("far", ""),
+)
+
+
+@contextlib.contextmanager
+def bulk_min(node, value):
+    """The limit for the time of the block."""
+    usual = node.read(TUNABLE).strip()
+    node.check(["sh", "-c", f"echo {value} > {TUNABLE}"])
+    yield
+    if node.alive():
+        node.check(["sh", "-c", f"echo {usual} > {TUNABLE}"])
+
+
+def packs_go_by_the_ring(c):
+    """All that may, full slots, or none, by bulk_min; the home has the bytes in each case."""
+    a, b = c.nodes[:2]
+    for value in ("-1", "65537", "x"):
+        expect(b.run(["sh", "-c", f"echo {value} > {TUNABLE}"]).status, f"bulk_min took {value}")
+    for least in (1, 16384, 0):
+        with bulk_min(b, least), region(c, "1M", PACKS) as name, \
+                actors(name, a, b) as (home, writer):
+            before = counters(b)
+            for value in (0x1 * EACH_BYTE, 0x2 * EACH_BYTE):
+                writer.want(0, "fill", 0, WORDS, STEP, value)
+                writer.want(0, "release")
+                home.want(0, "acquire")
+                home.want(0, "verify", 0, WORDS, STEP, value)
+            after = counters(b)
+        bulks, sends = (after[k] - before[k] for k in ("bulks", "sends_bulk"))
+        seen = f"{sends} requests in {bulks} bulks with bulk_min={least}"
+        if not least:
+            expect(not bulks and not sends, seen)
+        else:
+            expect(bulks and sends >= PAGES / 6, seen)
+        if least == 16384:
+            # A message is 8 KiB at most.
+            expect(sends >= 2 * bulks, seen)
+    check_no_rnr(c)
+
+
+def home_killed_while_it_is_written_to(c):
+    """Who releases hears of it and goes on."""
+    a, victim = living(c)
+    ident = status(victim)["node"]
+    with bulk_min(a, 1), region(c, "1M", PACKS) as name, \
+            actors(name, a) as (writer,):
+        # The second half of the region is the victim's.
+        first = 512 << 10
+        writer.want(0, "fill", first, WORDS, STEP, EACH_BYTE)
+        before = counters(a)["bulks"]
+        since = time.monotonic()
+        victim.stop()
+        releasing = writer.begin("release")
+        until(lambda: counters(a)["bulks"] > before, "nothing was written to the ring")
+        victim.kill()
+        writer.finish(releasing, -errno.EHOSTDOWN, "release to a dead home", bound(c, since))
+        until(lambda: peer(a, ident)["state"] == "lost", f"{a.name} still has {victim.name}")
+        writer.want(0, "write", 0, 5)
+        writer.read(0, 5)
+
+
+def device_removed_while_it_is_written_to(c):
+    """The device goes away on the side of the ring: all that wait fail, and all can be made anew."""
+    a, b = c.nodes[:2]
+    name = make_region(c, "1M", PACKS)
+    with bulk_min(b, 1), actors(name, b) as (writer,):
+        before = counters(b)["bulks"]
+        writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
+        writer.want(0, "release")
+        expect(counters(b)["bulks"] > before, "nothing was written to the ring")
+        writer.want(0, "fill", 0, WORDS, STEP, 2 * EACH_BYTE)
+        releasing = writer.begin("release")
+        a.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
+        result = writer.end(releasing, CALL_SECONDS * c.slowness)[0]
+        expect(result in (0, -errno.EHOSTDOWN), f"release: {result}")
+        ident = status(a)["node"]
+        until(lambda: peer(b, ident)["state"] == "lost", f"{b.name} still has {a.name}")
+    a.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
+    anew(c)
+
+
+def forged_bulks(c):
+    """A writer that breaks a rule is dropped, with the rule's name, and its home lives on."""
+    for what, reason in FORGERIES:
+        a, b = c.nodes[:2]
+        name = make_region(c, "1M", PACKS)
+        with bulk_min(b, 16384), actors(name, a, b) as (home, writer):
+            home.want(0, "write", 8, 7)
+            writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
+            xfer(b, f"forge {what}")
+            writer.begin("release")
+            ident = status(b)["node"]
+            until(lambda a=a, ident=ident: peer(a, ident)["state"] == "lost",
+                  f"{what}: {a.name} goes on")
+            said = peer(a, ident)["reason"]
+            expect(reason in said, f"{what}: {a.name} says '{said}', not '{reason}'")
+            home.read(8, 7)
+        anew(c)
