@@ -65,6 +65,8 @@ void series_start(struct series *s, const struct bench *b);
 void series_stop(struct series *s);
 /* A trial measured elsewhere, in the series' unit. */
 void series_add(struct series *s, double value);
+/* Median of the trials so far; sorts them. */
+double series_median(struct series *s);
 /* Prints the series as one line of JSON and frees it. An empty one prints nothing. */
 void series_print(struct series *s, const struct bench *b);
 /* One number that is no time. */
@@ -88,6 +90,7 @@ int test_manager(struct bench *b);
 int test_release(struct bench *b);
 int test_diff(struct bench *b);
 int test_runs(struct bench *b);
+int test_packs(struct bench *b);
 int test_logp(struct bench *b);
 
 #endif

@@ -18,6 +18,8 @@ GROUPS = ("page fetch", SLEEPING, "locks", "barriers", "releases",
           "diffs by size", "diffs by number of runs")
 PIPED = ("release_8_words", "release_128_words", "release_64_pages")
 SIGNATURE = ("o_s", "o_r", "L", "g")
+PACKS = "packs of diffs, sent and by the ring"
+COUNTS = ("doorbells", "work_requests", "completions")
 # The file has the plots of one kernel; those of the other are in build/bench.
 PICTURES = re.compile(r"(goals|fetch|(.*)-6\.12)\.svg")
 
@@ -156,7 +158,26 @@ class Document:
         calls = [[name, *(_measured(by.get(k)) for k in self.kernels)]
                  for (name, _, _), by in self._rows("messages").items()
                  if name.startswith("call_")]
-        return text + "\nA call without arguments, us:\n\n" + listed(["Call", *self.kernels], calls)
+        trains = [[name, *(_measured(by.get(k)) for k in self.kernels)]
+                  for (name, _, _), by in self._rows("messages").items()
+                  if name.startswith(("train_", "break_even_bulk_"))]
+        return (text + "\nA call without arguments, us:\n\n" + listed(["Call", *self.kernels], calls) +
+                "\nSo many messages of so many bytes behind their headers, handed over together, until "
+                "the last is answered, us; and\nthe number from which on the ring is not slower "
+                "than a chain, 0: never:\n\n" + listed(["Train", *self.kernels], trains) +
+                "\nReleases in packs, by ``bulk_min``: us, and doorbells, work requests, completions "
+                "of the writer's node:\n\n" + self._packs())
+
+    def _packs(self):
+        rows = {}
+        for (name, _, _), by in self._rows(PACKS).items():
+            m = re.fullmatch(r"packs_(\w+)_bulk_min_(\d+)(?:_(\w+))?", name)
+            if m:
+                rows.setdefault((m[1].replace("_", " "), m[2]), {})[m[3]] = by
+        cells = [[*key, *(", ".join(figure(found[what][k].median) if k in found.get(what, {}) else "-"
+                                    for what in (None, *COUNTS)) for k in self.kernels)]
+                 for key, found in rows.items()]
+        return listed(["Pages", "bulk_min", *self.kernels], cells)
 
     def _plots(self):
         shutil.rmtree(PLOTS, ignore_errors=True)

@@ -19,16 +19,24 @@
 #define BURST 32u
 #define BODY_MAX 8160u
 #define NAME_BYTES 64
+/* In front of each message. */
+#define DSM_HEADER 32u
 
-/* batch: messages handed over together. */
+/* Length of a message with the diff of a whole page, behind its header; and most in one slot of a ring. */
+#define DIFF_BODY 4192u
+#define TRAIN_MOST 15u
+
+/* batch: messages handed over together. requests: only they go by it, answers are sent. */
 static const struct mechanism {
 	const char *name;
 	unsigned int mechanism;
 	unsigned int batch;
+	bool requests;
 } mechanisms[] = {
-	{ "inline", DSM_LOGP_INLINE, 1 },
-	{ "gather", DSM_LOGP_GATHER, 1 },
-	{ "batch", DSM_LOGP_GATHER, 16 },
+	{ "inline", DSM_LOGP_INLINE, 1, false },
+	{ "gather", DSM_LOGP_GATHER, 1, false },
+	{ "batch", DSM_LOGP_GATHER, 16, false },
+	{ "bulk", DSM_LOGP_BULK, 16, true },
 };
 
 static const struct {
@@ -134,7 +142,7 @@ static void curve(const struct bench *b, const struct mechanism *m, unsigned int
 		snprintf(name, sizeof(name), "burst_%s_%u_pause_%u_of_%u", m->name, bytes, d, n);
 		series_init(&s, name, "us", trials, NULL);
 		for (i = 0; i < trials; i++) {
-			a = run_of(m, DSM_LOGP_HIGH, bytes, n);
+			a = run_of(m, m->requests ? DSM_LOGP_CALL : DSM_LOGP_HIGH, bytes, n);
 			a.gap_ns = d * 1000;
 			if (try_run(&a))
 				series_add(&s, whole(&a) / n);
@@ -194,6 +202,54 @@ static void calls(const struct bench *b, const struct mechanism *m)
 	series_print(&s[1], b);
 }
 
+/*
+ * As many messages as one slot of a ring holds, handed over together, until the last is answered: by
+ * each mechanism, in turn. From what number on the ring is not slower than a chain: 0: never.
+ */
+static void trains(const struct bench *b, unsigned int bytes)
+{
+	static const unsigned int numbers[] = { TRAIN_MOST, 8, 4, 2, 1 };
+	long trials = bench_trials(b, 20), i;
+	unsigned int even = 0;
+	bool gains = true;
+	char name[NAME_BYTES];
+	size_t n, k;
+
+	for (n = 0; n < COUNT(numbers); n++) {
+		char names[COUNT(mechanisms)][NAME_BYTES];
+		struct series s[COUNT(mechanisms)];
+		double median[COUNT(mechanisms)] = { 0 };
+
+		for (k = 0; k < COUNT(mechanisms); k++) {
+			snprintf(names[k], NAME_BYTES, "train_%s_%u_of_%u", mechanisms[k].name, numbers[n],
+				 bytes);
+			series_init(&s[k], names[k], "us", trials, NULL);
+		}
+		for (i = 0; i < trials * (long)COUNT(mechanisms); i++) {
+			struct dsm_ioc_logp a;
+
+			k = (size_t)i % COUNT(mechanisms);
+			a = run_of(&mechanisms[k], DSM_LOGP_LOW, bytes, numbers[n]);
+			a.flags |= DSM_LOGP_ONE_WAY;
+			a.answer_bytes = 0;
+			a.window = numbers[n];
+			if (try_run(&a))
+				series_add(&s[k], whole(&a));
+		}
+		for (k = 0; k < COUNT(mechanisms); k++) {
+			if (s[k].n)
+				median[k] = series_median(&s[k]);
+			series_print(&s[k], b);
+		}
+		/* The last two. */
+		gains &= median[COUNT(mechanisms) - 1] <= median[COUNT(mechanisms) - 2];
+		if (gains)
+			even = numbers[n];
+	}
+	snprintf(name, sizeof(name), "break_even_bulk_of_%u", bytes);
+	bench_print_value(name, "count", even, b->rank);
+}
+
 static void measure(const struct bench *b)
 {
 	static const unsigned int sizes[] = { 16, 64, 256, 1024 };
@@ -203,7 +259,7 @@ static void measure(const struct bench *b)
 	for (i = 0; i < COUNT(mechanisms); i++) {
 		const struct mechanism *m = &mechanisms[i];
 
-		for (p = 0; p < COUNT(priorities); p++)
+		for (p = 0; p < (m->requests ? 1 : COUNT(priorities)); p++)
 			for (k = 0; k < COUNT(sizes); k++)
 				signature(b, m, p, sizes[k]);
 		curve(b, m, 16, 0);
@@ -217,6 +273,8 @@ static void measure(const struct bench *b)
 		}
 		calls(b, m);
 	}
+	trains(b, 256 - DSM_HEADER);
+	trains(b, DIFF_BODY);
 }
 
 int test_logp(struct bench *b)

@@ -31,6 +31,7 @@ static const struct test {
 	{ "diff", "release of one page by bytes changed", test_diff, false },
 	{ "logp", "messages: LogP parameters, bursts, bandwidth, empty calls (root)", test_logp, false },
 	{ "runs", "release of 16 pages by runs of 8 bytes in each", test_runs, false },
+	{ "packs", "releases in packs of diffs, sent and written into the ring (root)", test_packs, false },
 };
 
 #define TESTS (sizeof(tests) / sizeof(tests[0]))

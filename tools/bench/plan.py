@@ -64,6 +64,8 @@ CASES = (
     Case("runs", "diffs by number of runs", ["runs"], ["diffpath=msg", "diffpath=write"],
          manager=AT_WRITER),
     Case("logp", "messages", ["logp"], [""]),
+    Case("packs", "packs of diffs, sent and by the ring", ["packs"],
+         ["diff=pipe:65536:4,diffpath=msg"], manager=AT_WRITER),
     Case("pipe", ORIG_PIPE, ["release"],
          [*(f"diff=orig,diffpath={path}" for path in PATHS), *pipes(AXES)],
          full_settings=pipes([p for p in PAIRS if p not in AXES]), manager=AT_WRITER),

@@ -4,13 +4,16 @@
  * dsm-bench: releases. Rank 1 writes into pages homed at rank 0's node and releases them; faults
  * and twins are made before the time starts. Never has two writers of one page.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../uapi/dsm.h"
 #include "bench.h"
 
 #define PAGES_MOST 256u
+#define BULK_MIN "/sys/class/dsm/dsm/tunables/bulk_min"
 
 /* Change @runs runs of @bytes in each of @pages pages, different from what is there. */
 static void dirty(const struct bench *b, unsigned int pages, unsigned int runs, size_t bytes)
@@ -135,5 +138,87 @@ int test_runs(struct bench *b)
 		snprintf(name, sizeof(name), "runs_%u", runs[i]);
 		timed(b, name, bench_trials(b, 20), 16, runs[i], 8);
 	}
+	return 0;
+}
+
+static void set_bulk_min(const char *value)
+{
+	FILE *f = fopen(BULK_MIN, "w");
+
+	if (f && fputs(value, f) >= 0 && !fclose(f))
+		return;
+	fprintf(stderr, "dsm-bench: %s: %s\n", BULK_MIN, strerror(errno));
+	exit(EXIT_FAILURE);
+}
+
+static void get_bulk_min(char *value, int size)
+{
+	FILE *f = fopen(BULK_MIN, "r");
+
+	if (f && fgets(value, size, f) && !fclose(f))
+		return;
+	fprintf(stderr, "dsm-bench: %s: %s\n", BULK_MIN, strerror(errno));
+	exit(EXIT_FAILURE);
+}
+
+/* What a release took from rank 1's device, on average. */
+static void counted(const char *name, long trials, const uint64_t *before, const uint64_t *after)
+{
+	static const struct {
+		const char *name;
+		int stat;
+	} counts[] = {
+		{ "doorbells", DSM_STAT_DOORBELLS }, { "work_requests", DSM_STAT_WORK_REQUESTS },
+		{ "completions", DSM_STAT_SIGNALLED }, { "bulks", DSM_STAT_BULKS },
+		{ "in_bulks", DSM_STAT_SENDS_BULK },
+	};
+	char text[96];
+	size_t i;
+
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		snprintf(text, sizeof(text), "%s_%s", name, counts[i].name);
+		bench_print_value(text, "count",
+				  (double)(after[counts[i].stat] - before[counts[i].stat]) /
+				  (double)trials, 1);
+	}
+}
+
+/* One kind of diffs, sent one by one and written into the ring. */
+static void packs(const struct bench *b, const char *what, unsigned int pages, unsigned int runs,
+		  size_t bytes)
+{
+	static const char * const least[] = { "0", "1", "16384" };
+	uint64_t v[2][DSM_STAT_COUNT];
+	long trials = bench_trials(b, 20);
+	char name[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(least) / sizeof(least[0]); i++) {
+		snprintf(name, sizeof(name), "packs_%s_bulk_min_%s", what, least[i]);
+		if (b->rank == 1) {
+			set_bulk_min(least[i]);
+			bench_stats(b, v[0], DSM_STAT_COUNT);
+		}
+		timed(b, name, trials, pages, runs, bytes);
+		if (b->rank == 1) {
+			bench_stats(b, v[1], DSM_STAT_COUNT);
+			/* One goes before the trials. */
+			counted(name, trials + 1, v[0], v[1]);
+		}
+	}
+}
+
+int test_packs(struct bench *b)
+{
+	char usual[32];
+
+	if (b->rank == 1)
+		get_bulk_min(usual, sizeof(usual));
+	prepare(b);
+	packs(b, "64_pages_of_32_runs", 64, 32, 8);
+	packs(b, "256_pages_of_128_runs", 256, 128, 8);
+	packs(b, "64_whole_pages", 64, 1, BENCH_PAGE_BYTES);
+	if (b->rank == 1)
+		set_bulk_min(usual);
 	return 0;
 }

@@ -151,6 +151,12 @@ static double quantile(const double *sorted, long n, double q)
 	return sorted[low] + (at - (double)low) * (sorted[low + 1] - sorted[low]);
 }
 
+double series_median(struct series *s)
+{
+	qsort(s->value, (size_t)s->n, sizeof(*s->value), compare);
+	return quantile(s->value, s->n, 0.5);
+}
+
 /*
  * The median over the trials of what one trial moved, from its start to the start of the next,
  * so that replies which come after its end are counted, and a heartbeat in one of many is not.
@@ -173,13 +179,15 @@ static double per_trial(const struct series *s, size_t field)
 
 void series_print(struct series *s, const struct bench *b)
 {
+	double median;
+
 	if (s->n) {
 		if (s->counted)
 			s->at[s->n] = traffic_now(b);
-		qsort(s->value, (size_t)s->n, sizeof(*s->value), compare);
+		median = series_median(s);
 		printf("{\"name\":\"%s\",\"rank\":%d,\"unit\":\"%s\",\"n\":%ld,\"median\":%.3f,"
 		       "\"p10\":%.3f,\"p90\":%.3f,\"min\":%.3f,\"max\":%.3f",
-		       s->name, b ? b->rank : 0, s->unit, s->n, quantile(s->value, s->n, 0.5),
+		       s->name, b ? b->rank : 0, s->unit, s->n, median,
 		       quantile(s->value, s->n, 0.1), quantile(s->value, s->n, 0.9), s->value[0],
 		       s->value[s->n - 1]);
 		if (s->counted)
