@@ -32,11 +32,11 @@ def figure(value):
 
 
 def listed(head, rows):
-    """A list-table."""
-    out = [".. list-table::", "   :header-rows: 1", ""]
+    """A table, one line a row."""
+    out = [".. csv-table::", "   :header-rows: 1", ""]
     for row in (head, *rows):
-        out += ["   " + ("* - " if i == 0 else "  - ") + str(cell) for i, cell in enumerate(row)]
-    return "\n".join(line.rstrip() for line in out) + "\n"
+        out.append("   " + ",".join('"' + str(cell).replace('"', '""') + '"' for cell in row))
+    return "\n".join(out) + "\n"
 
 
 def _measured(row):
