@@ -285,13 +285,7 @@ static const char *right(void)
 
 static const char *same(const void *shared)
 {
-	const struct state *theirs = shared;
-	double worst = 0;
-	size_t i;
-
-	for (i = 0; i < s.box.count; i++)
-		worst = fmax(worst, water_distance(&s.box, &s.m[i], &theirs->m[i]));
-	return worst <= WATER_TOLERANCE ? NULL : app_text("an atom is %g Angstrom away", worst);
+	return water_compare(&s.box, s.m, ((const struct state *)shared)->m);
 }
 
 const struct app_program app_program = {

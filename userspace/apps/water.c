@@ -324,7 +324,7 @@ const char *water_judge(const struct water_box *box, const struct water *m,
 	return NULL;
 }
 
-double water_distance(const struct water_box *box, const struct water *a, const struct water *b)
+static double distance(const struct water_box *box, const struct water *a, const struct water *b)
 {
 	double worst = 0;
 	int atom, k;
@@ -338,4 +338,14 @@ double water_distance(const struct water_box *box, const struct water *a, const 
 		}
 	}
 	return worst;
+}
+
+const char *water_compare(const struct water_box *box, const struct water *a, const struct water *b)
+{
+	double worst = 0;
+	size_t i;
+
+	for (i = 0; i < box->count; i++)
+		worst = fmax(worst, distance(box, &a[i], &b[i]));
+	return worst <= WATER_TOLERANCE ? NULL : app_text("an atom is %g Angstrom away", worst);
 }

@@ -66,7 +66,8 @@ void water_add(double to[WATER_ATOMS][3], double from[WATER_ATOMS][3]);
  */
 const char *water_judge(const struct water_box *box, const struct water *m,
 			const double energy[2]);
-/* The largest distance between same atoms of two simulations, the box being periodic. */
-double water_distance(const struct water_box *box, const struct water *a, const struct water *b);
+/* NULL, or how far the same atoms of two simulations are apart, the box being periodic. */
+const char *water_compare(const struct water_box *box, const struct water *a,
+			  const struct water *b);
 
 #endif
