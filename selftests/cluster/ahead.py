@@ -12,6 +12,13 @@ from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expe
 PAGE = 4096
 
 
+def show(a, b, pages, value):
+    """One writes the first word of the first pages, value and up, and the other knows of it."""
+    a.want(0, "fill", 0, pages, PAGE, value)
+    a.want(0, "release")
+    b.want(0, "acquire")
+
+
 def pages_are_read_without_the_home(c):
     """fetch=read: once a chunk's key is known its pages cost the home no message; merges too."""
     home, asker = c.nodes[0], c.nodes[1]
@@ -73,9 +80,7 @@ def a_region_goes_while_its_pages_are_read_ahead(c):
     for policy in FETCHES:
         with region(c, "4M", policy) as name:
             with actors(name, home, asker) as (a, b):
-                a.want(0, "fill", 0, 256, PAGE, 1)
-                a.want(0, "release")
-                b.want(0, "acquire")
+                show(a, b, 256, 1)
                 b.read(0, 1)
                 b.begin("verify", PAGE, 255, PAGE, 2, thread=1)
                 b.want(0, "prefetch", 0, 256 * PAGE)
@@ -92,9 +97,7 @@ def neighbours_are_fetched_ahead(c):
     pages = 256
     for policy in FETCHES:
         with region(c, "4M", policy) as name, actors(name, home, asker) as (a, b):
-            a.want(0, "fill", 0, pages, PAGE, 1)
-            a.want(0, "release")
-            b.want(0, "acquire")
+            show(a, b, pages, 1)
             seen = Ahead(asker)
             b.want(0, "verify", 0, pages, PAGE, 1)
             issued, hits, _, faults = seen.told(f"{policy}, {pages} pages in order")
@@ -104,9 +107,7 @@ def neighbours_are_fetched_ahead(c):
             most = pages // 4 if policy == "fetch=read" else pages * 5 // 2
             expect(faults <= most, f"{policy}: {faults} faults for {pages} pages")
     with region(c, "4M", "around=off") as name, actors(name, home, asker) as (a, b):
-        a.want(0, "fill", 0, pages, PAGE, 1)
-        a.want(0, "release")
-        b.want(0, "acquire")
+        show(a, b, pages, 1)
         seen = Ahead(asker)
         b.want(0, "verify", 0, pages, PAGE, 1)
         issued, _, _, faults = seen.told(f"around=off, {pages} pages in order")
@@ -114,9 +115,7 @@ def neighbours_are_fetched_ahead(c):
         expect(faults >= pages, "around=off, and pages were mapped along")
         # A request is heard nevertheless.
         for turn, call in enumerate(("prefetch", "willneed"), 1):
-            a.want(0, "fill", 0, 64, PAGE, turn)
-            a.want(0, "release")
-            b.want(0, "acquire")
+            show(a, b, 64, turn)
             b.want(0, call, 0, 64 * PAGE)
             expect(seen.grown()[0] == 64 * turn, f"{call} did not ask for the pages")
             b.want(0, "verify", 0, 64, PAGE, turn)
@@ -128,9 +127,7 @@ def strides_and_several_streams_are_recognised(c):
     pages = 1024
     for policy in ("fetch=read", "fetch=nocopy"):
         with region(c, "8M", policy) as name, actors(name, home, asker) as (a, b):
-            a.want(0, "fill", 0, pages, PAGE, 1)
-            a.want(0, "release")
-            b.want(0, "acquire")
+            show(a, b, pages, 1)
             seen = Ahead(asker)
             for i in range(0, 480, 5):
                 b.read(i * PAGE, 1 + i)
@@ -153,9 +150,7 @@ def fetching_ahead_stops_where_it_hurts(c):
     pages, far = 2048, 128
     for policy in ("fetch=read", "fetch=nocopy"):
         with region(c, "8M", policy) as name, actors(name, home, asker) as (a, b):
-            a.want(0, "fill", 0, pages, PAGE, 1)
-            a.want(0, "release")
-            b.want(0, "acquire")
+            show(a, b, pages, 1)
             seen = Ahead(asker)
             b.want(0, "scatter", 0, pages, PAGE, 1)
             issued = seen.told(f"{policy}, {pages} pages in no order")[0]
@@ -163,9 +158,7 @@ def fetching_ahead_stops_where_it_hurts(c):
             expect(b.call("read", 0) == 0, "read")
             seen = Ahead(asker)
             for turn in range(1, 7):
-                a.want(0, "fill", 0, pages, PAGE, turn)
-                a.want(0, "release")
-                b.want(0, "acquire")
+                show(a, b, pages, turn)
                 for place in range(0, pages, far):
                     b.want(0, "verify", place * PAGE, 3, PAGE, turn + place)
             issued, hits, wasted, _ = seen.told(f"{policy}, 96 times 3 pages")
@@ -181,9 +174,7 @@ def gaps_in_a_stream_stop_it(c):
     pages, ordered = 2000, 64
     for policy in FETCHES:
         with region(c, "16M", policy) as name, actors(name, home, asker) as (a, b):
-            a.want(0, "fill", 0, pages, PAGE, 1)
-            a.want(0, "release")
-            b.want(0, "acquire")
+            show(a, b, pages, 1)
             seen = Ahead(asker)
             b.want(0, "verify", 0, ordered, PAGE, 1)
             place, gap, places = ordered, 8, 0
@@ -222,9 +213,7 @@ def unloaded_while_pages_come(c):
         for first in (home, asker):
             name = make_region(c, "8M", policy)
             with actors(name, home, asker) as (a, b):
-                a.want(0, "fill", 0, pages, PAGE, 1)
-                a.want(0, "release")
-                b.want(0, "acquire")
+                show(a, b, pages, 1)
                 b.read(0, 1)
                 b.want(0, "prefetch", PAGE, (pages - 1) * PAGE)
             first.check(["dsmctl", "leave", "--force"])
