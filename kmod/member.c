@@ -226,7 +226,7 @@ out:
 	return ret;
 }
 
-static int default_region(u32 id, const char *name, u64 bytes, u32 flags)
+static int default_region(u32 id, const char *name, const char *policy, u64 bytes, u32 flags)
 {
 	struct dsm_wire_region d = {
 		.id = cpu_to_le32(id),
@@ -236,6 +236,7 @@ static int default_region(u32 id, const char *name, u64 bytes, u32 flags)
 	};
 
 	strscpy((char *)d.name, name, sizeof(d.name));
+	strscpy((char *)d.policy, policy, sizeof(d.policy));
 	d.addr = cpu_to_le64(dsm_place_find(le64_to_cpu(d.pages)));
 	return dsm_region_add(&d, true);
 }
@@ -244,9 +245,10 @@ static int start_cluster(struct dsm_node *n, struct dsm_errtxt *err)
 {
 	int ret;
 
-	ret = default_region(1, "", dsm_param_default_bytes, 0);
+	/* A program that has never heard of dsm maps the first; the second needs libdsm anyhow. */
+	ret = default_region(1, "", "preset=sc", dsm_param_default_bytes, 0);
 	if (!ret)
-		ret = default_region(2, "heap", dsm_param_heap_bytes, DSM_REGION_HEAP);
+		ret = default_region(2, "heap", "", dsm_param_heap_bytes, DSM_REGION_HEAP);
 	if (ret)
 		dsm_errtxt_set(err, "could not make the default regions: error %d", -ret);
 	spin_lock(&n->lock);

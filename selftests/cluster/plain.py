@@ -4,13 +4,28 @@
 import errno
 import hashlib
 import os
+import subprocess
 import tempfile
 import time
 
-from scene import SIGBUS, actors, bound, counters, expect, living, ranks, region
+from scene import SIGBUS, actors, bound, counters, expect, join_ranks, living, ranks, region
 
 PAGE = 4096
 SC = ("consistency=sc", "home=rr")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = "/usr/bin/python3"
+DD, HEAD, MD5SUM, CMP = (f"/usr/bin/{tool}" for tool in ("dd", "head", "md5sum", "cmp"))
+# Debian's own, and all that Python's start and the module mmap read, at their places.
+
+
+def _python_files():
+    words = "import mmap, sys; print(*(getattr(m, '__file__', None) for m in sys.modules.values()))"
+    out = subprocess.run([PYTHON, "-I", "-c", words], check=True, capture_output=True, text=True)
+    return sorted({f"{path}:{path}" for path in out.stdout.split()
+                   if os.path.realpath(path).startswith("/usr/lib/python3.")})
+
+
+TOOLS = [f"{path}:{path}" for path in (PYTHON, DD, HEAD, MD5SUM, CMP)] + _python_files()
 
 
 def plain(c, test, rounds, ppn=1):
@@ -72,13 +87,44 @@ def sc_files(c):
                 f.flush()
                 source.put(f.name, "/work/data", 0o644)
                 sink.put(f.name, "/work/data", 0o644)
-            source.sh(f"dd if=/work/data of=/dev/dsm-{name} bs=30k conv=notrunc 2>/dev/null")
-            got = sink.sh(f"head -c {size} /dev/dsm-{name} | md5sum").out.split()[0]
+            source.sh(f"{DD} if=/work/data of=/dev/dsm-{name} bs=30k conv=notrunc 2>/dev/null")
+            got = sink.sh(f"{HEAD} -c {size} /dev/dsm-{name} | {MD5SUM}").out.split()[0]
             expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")
-            sink.sh(f"cmp -n {size} /work/data /dev/dsm-{name}")
+            sink.sh(f"{CMP} -n {size} /work/data /dev/dsm-{name}")
         for value in range(1, 20):
             (a if value % 2 else z).want(0, "write", 8, value)
             (z if value % 2 else a).read(8, value)
+
+
+def sc_python(c):
+    """A Python program, in place in /dev/dsm as it is, on all nodes."""
+    c.nodes[0].sh(f"{DD} if=/dev/zero of=/dev/dsm bs=64k count=1 2>/dev/null")
+    for node in c.nodes:
+        node.put(f"{HERE}/unmodified.py", "/work/unmodified.py")
+    jobs = [node.start([PYTHON, "/work/unmodified.py", "/dev/dsm", str(rank), str(c.count), "5"])
+            for rank, node in enumerate(c.nodes)]
+    join_ranks(c, jobs, 60)
+
+
+def published_by_msync_and_fsync(c):
+    """Release consistency for who knows open, fsync and msync only (L43): no close is needed."""
+    a, z = c.nodes[0], c.nodes[-1]
+    for node in (a, z):
+        node.put(f"{HERE}/publish.py", "/work/publish.py")
+    for how in ("msync", "fsync", "write"):
+        with region(c, "64K", "home=rr") as name:
+            jobs = {node: node.start([PYTHON, "/work/publish.py", f"/dev/dsm-{name}", how], stdin=True)
+                    for node in (a, z)}
+            for number in range(10):
+                source, sink = ((a, z), (z, a))[number % 2]
+                text = f"{how} {number}"
+                jobs[source].write(text.encode() + b"\n")
+                jobs[source].wait_line(f"^published {text}$", 30)
+                got = sink.sh(f"{HEAD} -c {len(text)} /dev/dsm-{name}").out
+                expect(got == text, f"{sink.name} reads {got!r} after {text!r} was published")
+            for job in jobs.values():
+                job.close_input()
+                expect(job.wait(30).status == 0, f"publish.py {how} failed")
 
 
 def sc_loss(c):

@@ -234,27 +234,29 @@ def home_policies(c):
 def close_to_open(c):
     """L43: what dd wrote on one node before it ended is what md5sum reads on another after."""
     size = 300000
-    for turn in range(6):
-        source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
-        with tempfile.NamedTemporaryFile() as f:
-            data = os.urandom(size)
-            f.write(data)
-            f.flush()
-            source.put(f.name, "/work/data", 0o644)
-        source.sh("dd if=/work/data of=/dev/dsm bs=64k conv=notrunc 2>/dev/null")
-        got = sink.sh(f"dd if=/dev/dsm bs={size // 4} count=4 2>/dev/null | md5sum").out.split()[0]
-        expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")
-    # Without a close: a release, then an open elsewhere; and an acquire of who has it open.
-    with actors("-", c.nodes[0], c.nodes[1]) as (a, b):
-        for value in range(1, 6):
-            a.want(0, "write", 8, value)
+    with region(c, "1M", "home=rr") as name:
+        path = f"/dev/dsm-{name}"
+        for turn in range(6):
+            source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
+            with tempfile.NamedTemporaryFile() as f:
+                data = os.urandom(size)
+                f.write(data)
+                f.flush()
+                source.put(f.name, "/work/data", 0o644)
+            source.sh(f"dd if=/work/data of={path} bs=64k conv=notrunc 2>/dev/null")
+            got = sink.sh(f"dd if={path} bs={size // 4} count=4 2>/dev/null | md5sum").out.split()[0]
+            expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")
+        # Without a close: a release, then an open elsewhere; and an acquire of who has it open.
+        with actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+            for value in range(1, 6):
+                a.want(0, "write", 8, value)
+                a.want(0, "release")
+                b.want(0, "acquire")
+                b.read(8, value)
+            a.want(0, "write", 8, 99)
             a.want(0, "release")
-            b.want(0, "acquire")
-            b.read(8, value)
-        a.want(0, "write", 8, 99)
-        a.want(0, "release")
-        out = c.nodes[1].sh("dd if=/dev/dsm bs=8 skip=1 count=1 2>/dev/null | od -An -tu8").out
-        expect(out.split() == ["99"], f"od shows {out}")
+            out = c.nodes[1].sh(f"dd if={path} bs=8 skip=1 count=1 2>/dev/null | od -An -tu8").out
+            expect(out.split() == ["99"], f"od shows {out}")
 
 
 SLOTS = 2048     # DSM_LOCK_WAYS << DSM_LOCK_SETS_LOG2

@@ -54,9 +54,11 @@ GROUPS = (
     guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 7, 1800),
     guests("presets-6.12", "cluster", "6.12", "presets", ("all",), 8, 1800),
     guests("presets-6.1", "cluster", "6.1", "presets", ("all",), 8, 1800),
+    guests("litmus-6.12", "cluster", "6.12", "litmus", ("all",), 20, 5400),
+    guests("litmus-6.1", "cluster", "6.1", "litmus", ("all",), 20, 5400),
     guests("pairs-debug", "cluster", "debug", "pairs", ("all",), 8, 1800),
-    guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 8, 2400),
-    guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 18, 2400),
+    guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 2, 2400),
+    guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 10, 2400),
     *MATRIX,
 )
 # Every shard of check-all begins with these.

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Litmus tests on real nodes, under each preset: what litmus.c counts, and that nothing of it is forbidden."""
+import random
+
+import pairs
+from scene import join_ranks, region, start_ranks
+
+CONSISTENCY = {"sc": "sc"}
+SECONDS_PER_ROUND = 12.0	# of all tests together, at the very most
+
+
+class Litmus:
+    """All litmus tests in a region with a preset; with sc a round takes eight times as long."""
+
+    def __init__(self, preset, rounds):
+        self.preset, self.rounds = preset, -(-rounds // 3) if preset == "sc" else rounds
+        self.__name__ = f"litmus.{preset}"
+
+    def __call__(self, c):
+        seed = random.randrange(1000000)
+        timeout = 60 + SECONDS_PER_ROUND * self.rounds
+        with region(c, "512M", "home=rr", f"preset={self.preset}") as name:
+            jobs = start_ranks(c, ["litmus", name, CONSISTENCY.get(self.preset, "hlrc"),
+                                   self.rounds, seed])
+            join_ranks(c, jobs, timeout)
+        for line in jobs[0].out.splitlines():
+            print(f"# {self.preset}: {line}", flush=True)
+
+
+def tests(rounds, presets=pairs.PRESETS):
+    """A test for each preset."""
+    return tuple(Litmus(preset, rounds) for preset in presets)
