@@ -5,6 +5,7 @@
  *
  *   model [--litmus NAME] [--walk-ms N] [--search-ms N] [--seed N] [--prefix TEXT] [--brief] [--data-only]
  *   model --litmus NAME --setting TEXT --choices TEXT      show one run
+ *   model --list                                           names of the programs
  */
 #include <getopt.h>
 #include <time.h>
@@ -261,11 +262,11 @@ int main(int argc, char **argv)
 		{ "search-ms", required_argument, NULL, 's' }, { "seed", required_argument, NULL, 'r' },
 		{ "prefix", required_argument, NULL, 'p' }, { "setting", required_argument, NULL, 'S' },
 		{ "choices", required_argument, NULL, 'c' }, { "brief", no_argument, NULL, 'b' },
-		{ "data-only", no_argument, NULL, 'd' }, {}
+		{ "data-only", no_argument, NULL, 'd' }, { "list", no_argument, NULL, 'L' }, {}
 	};
 	struct options o = { .prefix = "", .walk_ms = 1000, .search_ms = 1000, .seed = 1, .trace = true };
 	const char *setting = NULL, *choices = NULL;
-	bool ok = true;
+	bool ok = true, list = false;
 	struct setting s;
 	u32 i;
 	int c;
@@ -296,6 +297,9 @@ int main(int argc, char **argv)
 		case 'd':
 			w.data_only = true;
 			break;
+		case 'L':
+			list = true;
+			break;
 		case 'b':
 			o.trace = false;
 			break;
@@ -309,6 +313,10 @@ int main(int argc, char **argv)
 
 		if (!wanted(o.litmus, l->name))
 			continue;
+		if (list) {
+			puts(l->name);
+			continue;
+		}
 		if (setting && choices) {
 			if (!parse_setting(setting, &s) || !parse_choices(choices, &rec)) {
 				fprintf(stderr, "model: cannot read --setting or --choices\n");
