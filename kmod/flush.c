@@ -9,6 +9,7 @@
  * became of them; diffs are packed per home. Never waits for the network.
  */
 #include <linux/sort.h>
+#include "core/csm.h"
 #include "core/diff.h"
 #include "core/direct.h"
 #include "core/interval.h"
@@ -305,6 +306,7 @@ static void downgrade(struct batch *b)
 		diff = dsm_rel_downgraded(dsm_node.engine, b->page[i], b->todo[i], &keep, &acts);
 		b->todo[i] = !diff ? TODO_NOTHING : keep ? TODO_REFRESH : TODO_DIFF;
 	}
+	dsm_csm_post(dsm_node.engine, &acts);
 	dsm_step_end(&acts);
 }
 

@@ -86,12 +86,39 @@ static int check_sc(struct dsm_reader *r, u8 type, u32 region,
 	}
 }
 
+static int check_csm(struct dsm_reader *r, u8 type, u32 region,
+		     int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx)
+{
+	const bool back = type == DSM_MSG_CSM_BACK;
+	struct dsm_wire_csm body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	if (back)
+		dsm_reader_skip(r, DSM_PAGE_BYTES);
+	if (!dsm_reader_done(r) || body.granted > (type == DSM_MSG_CSM_GRANT) || body.reserved[0] ||
+	    body.reserved[1] || body.reserved[2])
+		return -EPROTO;
+	return back ? touch(ctx, region, le32_to_cpu(body.idx), true) : 0;
+}
+
+/* @count entries of @each bytes, and no others. */
+static bool check_list(struct dsm_reader *r, u32 each)
+{
+	struct dsm_wire_direct body;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	return !r->bad && body.count && !body.reserved &&
+	       le32_to_cpu(body.count) <= DSM_MSG_BYTES / each &&
+	       dsm_reader_left(r) == le32_to_cpu(body.count) * each;
+}
+
 static bool check_page(struct dsm_reader *r)
 {
 	struct dsm_wire_page body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (r->bad || body.status > DSM_PAGE_STATUS_WRITTEN || body.reserved || body.reserved2)
+	if (r->bad || body.status > DSM_PAGE_STATUS_GONE || body.grant > DSM_GRANT_EXCLUSIVE ||
+	    body.reserved2)
 		return false;
 	if (body.status == DSM_PAGE_STATUS_DATA)
 		dsm_reader_skip(r, DSM_PAGE_BYTES);
@@ -210,6 +237,13 @@ static bool check_body(struct dsm_reader *r, u8 type)
 	case DSM_MSG_SYNC_PUSH:
 	case DSM_MSG_SYNC_REPLY:
 		return check_flag(r);
+	case DSM_MSG_CSM_NOTICE:
+		return check_list(r, sizeof(struct dsm_wire_notice));
+	case DSM_MSG_CSM_NOTICE_ACK:
+		return dsm_reader_done(r);
+	case DSM_MSG_CSM_DROP:
+	case DSM_MSG_CSM_DROP_ACK:
+		return check_list(r, sizeof(__le32));
 	case DSM_MSG_RLOCK:
 	case DSM_MSG_RLOCK_REPLY:
 		return check_rlock(r, type);
@@ -246,13 +280,19 @@ int dsm_engine_check(const u8 *msg, u32 len,
 	switch (hdr.type) {
 	case DSM_MSG_FETCH:
 		dsm_reader_take(&r, &fetch, sizeof(fetch));
-		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_LOOK || fetch.sink.reserved)
+		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_EXCLUSIVE || fetch.sink.reserved)
 			return -EPROTO;
 		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
 	case DSM_MSG_DIFF_DIRECT:
 		return check_direct(&r, region, touch, ctx);
 	case DSM_MSG_DIFF:
 		return check_diff(&r, region, touch, ctx);
+	case DSM_MSG_CSM_UPGRADE:
+	case DSM_MSG_CSM_GRANT:
+	case DSM_MSG_CSM_BREAK:
+	case DSM_MSG_CSM_BACK:
+	case DSM_MSG_CSM_BACK_ACK:
+		return check_csm(&r, hdr.type, region, touch, ctx);
 	case DSM_MSG_SC_GET:
 	case DSM_MSG_SC_RECALL:
 	case DSM_MSG_SC_BACK:

@@ -268,15 +268,9 @@ int dsm_direct_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_
 	}
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_DIFF_ACK, region, le32_to_cpu(hdr->xid));
 	while (dsm_reader_left(r)) {
-		struct dsm_wire_ack ack;
-
 		dsm_reader_take(r, &idx, sizeof(idx));
 		p = dsm_page_find(e, region, le32_to_cpu(idx));
-		ack = (struct dsm_wire_ack){ .idx = idx, .prev = cpu_to_le64(p->ver),
-					     .ver = cpu_to_le64(p->ver + 1) };
-		p->ver++;
-		e->stats.diffs_applied++;
-		dsm_wire_put(m, &ack, sizeof(ack));
+		dsm_page_count(e, p, from, m);
 	}
 	dsm_page_ack_key(e, p, m);
 	dsm_act_send(acts, m);

@@ -6,6 +6,7 @@
  */
 #include "engine.h"
 #include "barrier.h"
+#include "csm.h"
 #include "direct.h"
 #include "fetch.h"
 #include "flag.h"
@@ -64,6 +65,7 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	INIT_LIST_HEAD(&e->arrays_pausing);
 	INIT_LIST_HEAD(&e->idle_barriers);
 	INIT_LIST_HEAD(&e->sc_recalls);
+	dsm_csm_init(e);
 	for (i = 0; i < DSM_REL_SLOTS; i++)
 		INIT_LIST_HEAD(&e->rel[i].notes);
 	for (i = 0; i < DSM_MAX_NODES; i++) {
@@ -373,6 +375,19 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 		return dsm_rlock_on_reply(e, from, &hdr, &r, acts);
 	case DSM_MSG_RSYNC_KEY:
 		return dsm_rsync_on_key(e, from, &r);
+	case DSM_MSG_CSM_NOTICE:
+		return dsm_csm_on_notice(e, from, &hdr, &r, acts);
+	case DSM_MSG_CSM_NOTICE_ACK:
+		return dsm_csm_on_notice_ack(e, from, &hdr, acts);
+	case DSM_MSG_CSM_UPGRADE:
+	case DSM_MSG_CSM_BACK:
+	case DSM_MSG_CSM_DROP:
+		return dsm_csm_on_home_message(e, from, &hdr, &r, acts);
+	case DSM_MSG_CSM_GRANT:
+	case DSM_MSG_CSM_BREAK:
+	case DSM_MSG_CSM_BACK_ACK:
+	case DSM_MSG_CSM_DROP_ACK:
+		return dsm_csm_on_copy_message(e, from, &hdr, &r, acts);
 	case DSM_MSG_SC_GET:
 	case DSM_MSG_SC_BACK:
 	case DSM_MSG_SC_DONE:
@@ -412,7 +427,9 @@ static void run_cont(struct dsm_engine *e, struct dsm_cont *c, struct dsm_action
 		break;
 	default:
 		q = container_of(c, struct dsm_request, cont);
-		if (q->type == DSM_MSG_BAR_ARRIVE || q->type == DSM_MSG_BAR_DEPART)
+		if (q->type == DSM_MSG_FETCH)
+			dsm_csm_serve(e, q, acts);
+		else if (q->type == DSM_MSG_BAR_ARRIVE || q->type == DSM_MSG_BAR_DEPART)
 			dsm_barrier_serve(e, q, acts);
 		else
 			dsm_flag_serve(e, q, acts);
@@ -486,6 +503,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 	e->letters[node] = (struct dsm_letters){};
 	dsm_know_peer_lost(e, node, acts);
 	dsm_pipe_peer_lost(e, node, acts);
+	dsm_csm_peer_lost(e, node, acts);
 	dsm_request_peer_lost(e, node, acts);
 }
 

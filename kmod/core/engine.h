@@ -16,6 +16,7 @@
 #define DSM_CORE_ENGINE_H
 
 #include "wire.h"
+#include "csm_engine.h"
 #include "policy.h"
 #include "waiter.h"
 
@@ -25,7 +26,7 @@ struct dsm_rsync;
 struct dsm_slots;
 
 /**
- * enum dsm_page_state - protocol.md 3.2 and 3.4, as far as hlrc without exclusive modes needs them
+ * enum dsm_page_state - protocol.md 3.2 and 3.4; from DSM_PAGE_UPG on only with consistency=cashmere
  * @DSM_PAGE_INV:   no valid copy; no twin
  * @DSM_PAGE_FET:   fetch outstanding
  * @DSM_PAGE_RD:    valid copy, read-only
@@ -35,6 +36,12 @@ struct dsm_slots;
  * @DSM_PAGE_HOME:  home here, not written in this interval
  * @DSM_PAGE_HOMEW: home here, on the dirty list or in a release; never a twin
  * @DSM_PAGE_FREE:  first-touch manager here, not claimed by anyone
+ * @DSM_PAGE_UPG:   as RD; asked to be the only node that has a copy
+ * @DSM_PAGE_EX:    exclusive: the only copy, writable, no twin, in no list
+ * @DSM_PAGE_HX:    home here, nobody else has a copy: writable, in no list
+ * @DSM_PAGE_HO:    home here, exclusive at the one node of dsm_page.sharers
+ * @DSM_PAGE_HB:    HO, and that node was asked to give it up
+ * @DSM_PAGE_LOST:  the only copy was lost with its node
  */
 enum dsm_page_state {
 	DSM_PAGE_INV,
@@ -46,6 +53,12 @@ enum dsm_page_state {
 	DSM_PAGE_HOME,
 	DSM_PAGE_HOMEW,
 	DSM_PAGE_FREE,
+	DSM_PAGE_UPG,
+	DSM_PAGE_EX,
+	DSM_PAGE_HX,
+	DSM_PAGE_HO,
+	DSM_PAGE_HB,
+	DSM_PAGE_LOST,
 };
 
 /**
@@ -119,6 +132,8 @@ struct dsm_sc {
  * @ver:      label of the copy: it contains every diff numbered <= @ver; at the home: the
  *            last number given out
  * @need:     highest version that a notice named; a reply below it is stale
+ * @sharers:  in its place, at the home with consistency=cashmere: bitmap of the nodes that may
+ *            have a copy; never this one
  * @frame:    the shell's handle of the bytes; NULL until needed, then fixed
  * @twin:     copy taken at the first write; valid in WR, WRS, WRF
  * @next:     link of the dirty list or of a release's todo list
@@ -132,6 +147,7 @@ struct dsm_sc {
  * @rel_cur:  release slot that gets this flush or unacked diff; sc, at the home: who is being served
  * @rel_next: release slot that waits (PENDING)
  * @nacks:    NACKs in a row
+ * @csm:      DSM_CSM_*
  *
  * @sc:       pages of regions with consistency=sc: takes the place of the first four
  *
@@ -141,7 +157,10 @@ struct dsm_page {
 	union {
 		struct {
 			u64 ver;
-			u64 need;
+			union {
+				u64 need;
+				u64 sharers;
+			};
 			void *twin;
 			struct dsm_page *next;
 		};
@@ -155,8 +174,9 @@ struct dsm_page {
 	u16 flags;
 	u8 state;
 	u8 rel_cur;
-	u8 rel_next;
-	u8 nacks;
+	u8 rel_next : 4;
+	u8 nacks : 4;
+	u8 csm;
 };
 /* decisions.md, metadata: at most 64 B of protocol state per touched page. */
 static_assert(sizeof(struct dsm_page) <= 64);
@@ -246,11 +266,12 @@ struct dsm_interval {
  * struct dsm_request - a request that waits: fetch, barrier arrival, flag wait, lock, sc page
  * @cont:   in the list of what it waits for; queued while knowledge is pulled
  * @type:   enum dsm_msg_type
- * @op:     flags: enum dsm_flag_op
+ * @op:     flags: enum dsm_flag_op; fetches: enum dsm_fetch_want
  * @node:   sender
  * @region: region id
  * @xid:    the sender's request id
- * @value:  page index or parties; a positive errno once a flag wait or arrival has failed
+ * @value:  page index or parties; a positive errno once a flag wait or arrival has failed; notices:
+ *          bitmap of the release slots that wait for their acknowledgement
  * @key:    key of a lock, barrier or flag; fetches: address of the sink
  * @told:   lost nodes that the caller was told of before: see struct dsm_waiter
  * @up:     barriers: where @node sent its report: the manager, or a node that passed it on
@@ -351,7 +372,7 @@ struct dsm_pool {
 	u32 count;
 };
 
-#define DSM_REL_SLOTS 16	/* releases under way at once; a power of two */
+#define DSM_REL_SLOTS 16	/* releases under way at once; a power of two; dsm_page.rel_next has 4 bits */
 
 /**
  * struct dsm_rel - one release transaction (protocol.md 3.1)
@@ -438,6 +459,7 @@ struct dsm_core_stats {
 	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
 	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
 	u64 letters, letters_by_message;
+	u64 excl_enters, excl_breaks;
 };
 
 /**
@@ -514,6 +536,7 @@ struct dsm_core_stats {
  * @sc_fetch_ns: smoothed time of getting such a page that nobody holds
  * @sc_random:   state of the random part of holds
  * @sc_waiting:  threads of this node that wait for such a page; the shell's
+ * @csm:         notices of regions with consistency=cashmere, and pages that others want
  * @stats:       counters since the engine started
  *
  * Everything here is guarded by the one engine lock of the shell.
@@ -596,6 +619,8 @@ struct dsm_engine {
 	u64 sc_fetch_ns;
 	u32 sc_random;
 	u32 sc_waiting;
+
+	struct dsm_csm csm;
 
 	struct dsm_core_stats stats;
 };

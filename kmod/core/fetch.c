@@ -9,6 +9,7 @@
  * Never walks page tables.
  */
 #include "fetch.h"
+#include "csm.h"
 #include "diff.h"
 #include "release.h"
 
@@ -16,12 +17,20 @@
 
 /* ---- asking ---- */
 
+static enum dsm_fetch_want want_of(const struct dsm_page *p)
+{
+	if (p->state == DSM_PAGE_WRF)
+		return DSM_WANT_MERGE;
+	if (p->csm & DSM_CSM_WRITER)
+		return DSM_WANT_EXCLUSIVE;
+	return p->flags & DSM_PF_AHEAD ? DSM_WANT_LOOK : DSM_WANT_COPY;
+}
+
 static void send_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	struct dsm_wire_fetch body = {
 		.idx = cpu_to_le32(p->idx),
-		.want = p->state == DSM_PAGE_WRF ? DSM_WANT_MERGE :
-			p->flags & DSM_PF_AHEAD ? DSM_WANT_LOOK : DSM_WANT_COPY,
+		.want = want_of(p),
 		.need = cpu_to_le64(p->need),
 	};
 	struct dsm_msgbuf *m;
@@ -88,33 +97,31 @@ static bool is_untold(const struct dsm_engine *e, const struct dsm_page *p)
 	const struct dsm_space *s = p->space;
 	u32 bit = DSM_TOLD_BIT(p->idx);
 
+	/* A copy that nobody knows of would not be told of. */
+	if (dsm_page_is_csm(p))
+		return false;
 	return p->state == DSM_PAGE_INV && !p->need && !p->ver && s->all_told && !e->inval_all &&
 	       s->policy.home != DSM_HOME_FIRST_TOUCH && !(s->told[bit / 64] & 1ull << bit % 64);
 }
 
-/* Neither may a flush change the twin under a fetch, nor may old home bytes look like changes. */
-static bool is_flushing(const struct dsm_page *p)
-{
-	return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO);
-}
-
 /**
  * dsm_fetch_start() - get a copy
- * @e:    engine
- * @p:    page in INV or WRS, its frame present and, unless written or fetched before, zero
- * @acts: actions
+ * @e:     engine
+ * @p:     page in INV or WRS, its frame present and, unless written or fetched before, zero
+ * @write: it is to be written
+ * @acts:  actions
  *
  * Context: engine lock held.
  * Return: DSM_PAGE_NONE: wait and ask again; DSM_PAGE_READABLE: it is here; -EHOSTDOWN if the home
  * is lost.
  */
-int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct dsm_actions *acts)
 {
 	struct dsm_key key;
 
 	if (!dsm_engine_alive(e, p->home))
 		return -EHOSTDOWN;
-	if (is_flushing(p))
+	if (dsm_fetch_must_wait(p))
 		return DSM_PAGE_NONE;
 	if (is_untold(e, p)) {
 		e->stats.zero_local++;
@@ -122,6 +129,9 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions
 		return DSM_PAGE_READABLE;
 	}
 	dsm_page_set_state(p, p->state == DSM_PAGE_WRS ? DSM_PAGE_WRF : DSM_PAGE_FET);
+	p->csm &= ~DSM_CSM_IDLE;
+	if (write && dsm_page_is_csm(p) && p->state == DSM_PAGE_FET)
+		p->csm |= DSM_CSM_WRITER;
 	if (can_read(e, p, &key))
 		start_read(e, p, &key, acts);
 	else
@@ -151,7 +161,8 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		struct dsm_key key;
 		bool read;
 
-		if (p->state != DSM_PAGE_INV || is_flushing(p) || !dsm_engine_alive(e, p->home))
+		if (p->state != DSM_PAGE_INV || dsm_fetch_must_wait(p) ||
+		    !dsm_engine_alive(e, p->home))
 			continue;
 		if (is_untold(e, p)) {
 			e->stats.zero_local++;
@@ -162,6 +173,7 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		if (!read && msgs++ == DSM_STEP_MSGS)
 			break;
 		dsm_page_set_state(p, DSM_PAGE_FET);
+		p->csm &= ~DSM_CSM_IDLE;
 		p->flags |= DSM_PF_AHEAD;
 		e->stats.ahead_issued++;
 		if (!read)
@@ -203,6 +215,7 @@ static void answered(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 {
 	p->nacks = 0;
 	p->flags &= ~DSM_PF_DISCARD;
+	p->csm &= ~DSM_CSM_WRITER;
 	dsm_page_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 }
@@ -256,7 +269,27 @@ static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 	memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
 	p->home = e->self;
 	p->ver = ver;
+	if (dsm_page_is_csm(p))
+		p->sharers = 0;
 	dsm_page_set_state(p, DSM_PAGE_HOME);
+	return 0;
+}
+
+static bool may_grant(const struct dsm_page *p, u8 grant, u64 ver)
+{
+	if (grant == DSM_GRANT_EXCLUSIVE)
+		return p->state == DSM_PAGE_FET && p->csm & DSM_CSM_WRITER && ver >= p->need;
+	/* A break is only sent to who was granted the page. */
+	return (grant == DSM_GRANT_NONE || dsm_page_is_csm(p)) && !(p->csm & DSM_CSM_BREAK);
+}
+
+static int lose(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (p->state != DSM_PAGE_FET || !dsm_page_is_csm(p))
+		return -EPROTO;
+	dsm_fetch_wasted(e, p);
+	e->stats.pages_lost++;
+	dsm_page_set_state(p, DSM_PAGE_LOST);
 	return 0;
 }
 
@@ -268,9 +301,15 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (body->status == DSM_PAGE_STATUS_WRITTEN &&
 	    (p->state != DSM_PAGE_FET || p->space->policy.fetch == DSM_FETCH_COPY))
 		return -EPROTO;
+	if (!may_grant(p, body->grant, ver))
+		return -EPROTO;
 	p->flags |= DSM_PF_HOMED;
-	/* The reply predates a notice that was applied meanwhile (L16, mutant M19). */
-	if (ver < p->need || (p->flags & DSM_PF_DISCARD)) {
+	/*
+	 * The reply predates a notice that was applied meanwhile (L16, mutant M19). Of an exclusive
+	 * page there is no newer version until it is given back.
+	 */
+	if (body->grant != DSM_GRANT_EXCLUSIVE &&
+	    (ver < p->need || (p->flags & DSM_PF_DISCARD))) {
 		p->flags &= ~DSM_PF_DISCARD;
 		e->stats.stale_replies++;
 		/* Nobody may be waiting: a guess is not repeated. */
@@ -287,6 +326,11 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (body->status == DSM_PAGE_STATUS_WRITTEN)
 		e->stats.page_writes++;
 	install(e, p, ver, data, body->status == DSM_PAGE_STATUS_ZERO, acts);
+	p->csm &= ~DSM_CSM_SOLE;
+	if (body->grant == DSM_GRANT_EXCLUSIVE)
+		dsm_csm_exclusive(e, p, acts);
+	else if (body->grant == DSM_GRANT_SOLE)
+		p->csm |= DSM_CSM_SOLE;
 	return 0;
 }
 
@@ -321,6 +365,9 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 		return retry_at(e, p, le16_to_cpu(body.home), acts);
 	case DSM_PAGE_STATUS_HOME:
 		err = take_home(e, p, le64_to_cpu(body.ver));
+		break;
+	case DSM_PAGE_STATUS_GONE:
+		err = lose(e, p);
 		break;
 	case DSM_PAGE_STATUS_DATA:
 		data = dsm_reader_skip(r, DSM_PAGE_BYTES);

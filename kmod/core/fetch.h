@@ -13,7 +13,17 @@
  * Start a fetch of a page in INV or WRS. DSM_PAGE_NONE: wait; DSM_PAGE_READABLE: no fetch was
  * needed; -EHOSTDOWN.
  */
-int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct dsm_actions *acts);
+
+/*
+ * Neither may a flush change the twin under a fetch, nor may old home bytes look like changes, nor a
+ * home get a fetch before what it was told earlier.
+ */
+static inline bool dsm_fetch_must_wait(const struct dsm_page *p)
+{
+	return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO) ||
+	       p->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK);
+}
 
 /* Pages that one step of dsm_fetch_ahead() takes at most. */
 #define DSM_FETCH_AHEAD_MAX DSM_XFER_SEGS

@@ -6,6 +6,7 @@
  */
 #include "engine.h"
 #include "barrier.h"
+#include "csm.h"
 #include "flag.h"
 #include "lock.h"
 #include "rlock.h"
@@ -94,6 +95,7 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
 		}
 	}
 	dsm_sc_forget(e, region);
+	dsm_csm_forget(e, region);
 	forget_conts(e, &e->ready, region);
 	for (i = 0; i < DSM_MAX_NODES; i++) {
 		forget_conts(e, &e->pull[i].now, region);

@@ -10,7 +10,7 @@
  * invalidates everything (protocol.md 2.3). Never touches page bytes.
  */
 #include "interval.h"
-#include "page.h"
+#include "csm.h"
 #include "rsync.h"
 
 static u32 record_bytes(u32 count)
@@ -539,7 +539,7 @@ static bool unapplied(const struct dsm_engine *e)
  */
 bool dsm_acq_needed(const struct dsm_engine *e)
 {
-	return e->acq_busy || e->inval_all || unapplied(e);
+	return e->acq_busy || e->inval_all || !list_empty(&e->csm.inbox) || unapplied(e);
 }
 
 /**
@@ -595,6 +595,10 @@ int dsm_acq_next(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *mor
 		*more = true;
 		return -EUCLEAN;
 	}
+	if (!list_empty(&e->csm.inbox)) {
+		*more = true;
+		return dsm_csm_apply(e, out, max);
+	}
 	for (k = 0; k < e->n_nodes; k++) {
 		struct dsm_interval *rec = first_above(e, k, e->applied[k]);
 
@@ -637,6 +641,7 @@ void dsm_acq_end(struct dsm_engine *e, struct dsm_actions *acts)
 {
 	struct dsm_waiter *w;
 
+	dsm_csm_drop(e, acts);
 	if (list_empty(&e->acq_waiters)) {
 		e->acq_busy = false;
 		return;

@@ -9,6 +9,7 @@
  * exactly one state whenever the engine lock is free. Never walks page tables.
  */
 #include "page.h"
+#include "csm.h"
 #include "diff.h"
 #include "fetch.h"
 #include "pipe.h"
@@ -39,8 +40,13 @@ void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p
 		p->state = DSM_PAGE_HOME;
 }
 
-static int write_fault(struct dsm_engine *e, struct dsm_page *p)
+static int write_fault(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
+	if (p->state == DSM_PAGE_RD && p->csm & DSM_CSM_SOLE && !dsm_fetch_must_wait(p) &&
+	    dsm_engine_alive(e, p->home)) {
+		dsm_csm_upgrade(e, p, acts);
+		return DSM_PAGE_NONE;
+	}
 	if (p->state == DSM_PAGE_RD) {
 		p->twin = dsm_pool_take(e, DSM_POOL_TWIN);
 		memcpy(dsm_env_bytes(p->twin), dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
@@ -49,6 +55,9 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p)
 		dsm_dirty_add(e, p);
 		dsm_rel_written(e, p);
 		dsm_page_set_state(p, DSM_PAGE_WR);
+	} else if (p->state == DSM_PAGE_HOME && dsm_page_is_csm(p) && !p->sharers) {
+		e->stats.excl_enters++;
+		dsm_page_set_state(p, DSM_PAGE_HX);
 	} else if (p->state == DSM_PAGE_HOME) {
 		dsm_dirty_add(e, p);
 		dsm_page_set_state(p, DSM_PAGE_HOMEW);
@@ -86,12 +95,25 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
 	case DSM_PAGE_HOMEW:
 	case DSM_PAGE_RD:
 	case DSM_PAGE_WR:
+	case DSM_PAGE_EX:
+	case DSM_PAGE_HX:
 		dsm_fetch_used(e, p);
-		return write ? write_fault(e, p) : DSM_PAGE_READABLE;
+		if (p->home == e->self)
+			p->csm |= DSM_CSM_USED;
+		return write ? write_fault(e, p, acts) : DSM_PAGE_READABLE;
 	case DSM_PAGE_INV:
 	case DSM_PAGE_WRS:
-		right = dsm_fetch_start(e, p, acts);
-		return write && right == DSM_PAGE_READABLE ? write_fault(e, p) : right;
+		right = dsm_fetch_start(e, p, write, acts);
+		return write && right == DSM_PAGE_READABLE ? write_fault(e, p, acts) : right;
+	case DSM_PAGE_UPG:
+		return write ? DSM_PAGE_NONE : dsm_page_right(p);
+	case DSM_PAGE_HO:
+		dsm_csm_want(e, p, acts);
+		return DSM_PAGE_NONE;
+	case DSM_PAGE_HB:
+		return DSM_PAGE_NONE;
+	case DSM_PAGE_LOST:
+		return -EHOSTDOWN;
 	default:
 		return dsm_engine_alive(e, p->home) ? DSM_PAGE_NONE : -EHOSTDOWN;
 	}
@@ -112,8 +134,12 @@ enum dsm_page_right dsm_page_right(const struct dsm_page *p)
 	case DSM_PAGE_RD:
 	case DSM_PAGE_HOME:
 		return DSM_PAGE_READABLE;
+	case DSM_PAGE_UPG:
+		return p->csm & DSM_CSM_STALE ? DSM_PAGE_NONE : DSM_PAGE_READABLE;
 	case DSM_PAGE_WR:
 	case DSM_PAGE_HOMEW:
+	case DSM_PAGE_EX:
+	case DSM_PAGE_HX:
 		return p->flags & DSM_PF_FLUSH ? DSM_PAGE_READABLE : DSM_PAGE_WRITABLE;
 	default:
 		return DSM_PAGE_NONE;
@@ -138,8 +164,10 @@ bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p)
 		return dsm_engine_alive(e, p->home);
 	case DSM_PAGE_INV:
 	case DSM_PAGE_WRS:
-		return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO) &&
-		       dsm_engine_alive(e, p->home);
+		return dsm_fetch_must_wait(p) && dsm_engine_alive(e, p->home);
+	case DSM_PAGE_UPG:
+	case DSM_PAGE_HB:
+		return true;	/* its own answer, or the step of a loss, ends it */
 	default:
 		return p->flags & DSM_PF_FLUSH;
 	}
@@ -150,8 +178,12 @@ static bool drop_right(struct dsm_engine *e, struct dsm_page *p)
 	if (p->state == DSM_PAGE_RD) {
 		dsm_fetch_wasted(e, p);
 		dsm_page_set_state(p, DSM_PAGE_INV);
+		if (dsm_page_is_csm(p))
+			dsm_csm_idle(e, p);
 	} else if (p->state == DSM_PAGE_WR) {
 		dsm_page_set_state(p, DSM_PAGE_WRS);
+	} else if (p->state == DSM_PAGE_UPG && !(p->csm & DSM_CSM_STALE)) {
+		p->csm |= DSM_CSM_STALE;
 	} else {
 		return false;
 	}
@@ -204,21 +236,13 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
 
 /* ---- home side ---- */
 
-/* Where an answer goes: node, its request, what for, and where it wants the bytes. */
-struct asker {
-	u16 node;
-	u32 xid;
-	u8 want;
-	u64 raddr;
-	u32 rkey;
-};
-
-static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct asker *to, u8 status,
-		       u16 home, struct dsm_actions *acts)
+static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
+		       u8 status, u8 grant, u16 home, struct dsm_actions *acts)
 {
 	struct dsm_wire_page body = {
 		.idx = cpu_to_le32(p->idx),
 		.status = status,
+		.grant = grant,
 		.home = cpu_to_le16(home),
 		.ver = cpu_to_le64(p->ver),
 	};
@@ -257,30 +281,69 @@ static bool is_deferred(struct dsm_engine *e, const struct dsm_page *p, u16 from
 	return false;
 }
 
-static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, const struct asker *to,
-			struct dsm_actions *acts)
+/* At most one per node: a node has one fetch of a page under way. */
+static bool defer(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to)
 {
 	struct dsm_request *q;
 
+	if (is_deferred(e, p, to->node))
+		return false;
+	q = dsm_pool_take(e, DSM_POOL_REQUEST);
+	*q = (struct dsm_request){
+		.type = DSM_MSG_FETCH,
+		.op = to->want,
+		.node = to->node,
+		.region = p->space->id,
+		.xid = to->xid,
+		.value = p->idx,
+		.key = to->raddr,
+		.count = to->rkey,
+	};
+	list_add_tail(&q->cont.link, &e->deferred);
+	p->flags |= DSM_PF_DEFERRED;
+	return true;
+}
+
+/* Never written in any interval: zero pages do not travel. */
+static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
+		       struct dsm_actions *acts)
+{
+	bool zero = !p->frame || (!p->ver && p->state == DSM_PAGE_HOME);
+	u8 grant = DSM_GRANT_NONE;
+
+	e->stats.fetches_served++;
+	if (dsm_page_is_csm(p))
+		grant = dsm_csm_register(e, p, to->node, to->want);
+	reply_page(e, p, to, zero ? DSM_PAGE_STATUS_ZERO : DSM_PAGE_STATUS_DATA, grant, e->self,
+		   acts);
+}
+
+/**
+ * dsm_page_serve() - answer a fetch
+ * @e:    engine
+ * @p:    page
+ * @to:   who asks
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
+		    struct dsm_actions *acts)
+{
 	switch (p->state) {
 	case DSM_PAGE_HOME:
 	case DSM_PAGE_HOMEW:
-		e->stats.fetches_served++;
-		/* Never written in any interval: zero pages do not travel. */
-		if (!p->frame || (!p->ver && p->state == DSM_PAGE_HOME))
-			reply_page(e, p, to, DSM_PAGE_STATUS_ZERO, e->self, acts);
-		else
-			reply_page(e, p, to, DSM_PAGE_STATUS_DATA, e->self, acts);
+		reply_copy(e, p, to, acts);
 		return;
 	case DSM_PAGE_FREE:
 		/* A guess about the future is no touch (mutant M30). */
 		if (to->want == DSM_WANT_LOOK) {
-			reply_page(e, p, to, DSM_PAGE_STATUS_NACK, DSM_NO_NODE, acts);
+			reply_page(e, p, to, DSM_PAGE_STATUS_NACK, DSM_GRANT_NONE, DSM_NO_NODE, acts);
 			return;
 		}
 		p->home = to->node;
 		dsm_page_set_state(p, DSM_PAGE_INV);
-		reply_page(e, p, to, DSM_PAGE_STATUS_HOME, to->node, acts);
+		reply_page(e, p, to, DSM_PAGE_STATUS_HOME, DSM_GRANT_NONE, to->node, acts);
 		return;
 	case DSM_PAGE_FET:
 		/*
@@ -288,25 +351,23 @@ static void serve_fetch(struct dsm_engine *e, struct dsm_page *p, const struct a
 		 * manager knows already (decisions.md P14a).
 		 */
 		if (p->space->policy.home == DSM_HOME_FIRST_TOUCH &&
-		    dsm_page_manager(p->space, p->idx) != e->self && !is_deferred(e, p, to->node)) {
-			q = dsm_pool_take(e, DSM_POOL_REQUEST);
-			*q = (struct dsm_request){
-				.type = DSM_MSG_FETCH,
-				.node = to->node,
-				.region = p->space->id,
-				.xid = to->xid,
-				.value = p->idx,
-				.key = to->raddr,
-				.count = to->rkey,
-			};
-			list_add_tail(&q->cont.link, &e->deferred);
-			p->flags |= DSM_PF_DEFERRED;
+		    dsm_page_manager(p->space, p->idx) != e->self && defer(e, p, to))
 			return;
-		}
-		fallthrough;
-	default:
-		reply_page(e, p, to, DSM_PAGE_STATUS_NACK, p->home, acts);
+		break;
+	case DSM_PAGE_HX:
+	case DSM_PAGE_HO:
+	case DSM_PAGE_HB:
+		if (!defer(e, p, to))
+			break;
+		dsm_csm_want(e, p, acts);
+		return;
+	case DSM_PAGE_LOST:
+		if (p->home != e->self)
+			break;
+		reply_page(e, p, to, DSM_PAGE_STATUS_GONE, DSM_GRANT_NONE, e->self, acts);
+		return;
 	}
+	reply_page(e, p, to, DSM_PAGE_STATUS_NACK, DSM_GRANT_NONE, p->home, acts);
 }
 
 /**
@@ -324,14 +385,15 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 	if (!(p->flags & DSM_PF_DEFERRED))
 		return;
 	p->flags &= ~DSM_PF_DEFERRED;
-	/* At most one per node: a node has one fetch of a page under way. */
 	list_for_each_entry_safe(q, tmp, &e->deferred, cont.link) {
 		if (q->region != p->space->id || q->value != p->idx)
 			continue;
 		list_del(&q->cont.link);
-		/* What it wants the page for matters only where that is free: at its manager. */
-		serve_fetch(e, p, &(struct asker){ .node = q->node, .xid = q->xid, .raddr = q->key,
-						   .rkey = q->count }, acts);
+		/* Who is lost gets nothing: it would never give it back. */
+		if (dsm_engine_alive(e, q->node))
+			dsm_page_serve(e, p, &(struct dsm_asker){ .node = q->node, .want = q->op,
+								  .xid = q->xid, .raddr = q->key,
+								  .rkey = q->count }, acts);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	}
 }
@@ -350,7 +412,7 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		      struct dsm_reader *r, struct dsm_actions *acts)
 {
-	struct asker to = { .node = from, .xid = le32_to_cpu(hdr->xid) };
+	struct dsm_asker to = { .node = from, .xid = le32_to_cpu(hdr->xid) };
 	struct dsm_wire_fetch body;
 	struct dsm_page *p;
 
@@ -361,8 +423,30 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
 	if (!p || dsm_page_is_sc(p))
 		return -EPROTO;
-	serve_fetch(e, p, &to, acts);
+	dsm_page_serve(e, p, &to, acts);
 	return 0;
+}
+
+/*
+ * Nobody has the region open any more, so it does not matter what is read there; but the asker has to
+ * get its sink back.
+ */
+static void reply_late(struct dsm_engine *e, u32 region, u32 idx, u64 need,
+		       const struct dsm_asker *to, struct dsm_actions *acts)
+{
+	const struct dsm_wire_page body = {
+		.idx = cpu_to_le32(idx),
+		.status = DSM_PAGE_STATUS_ZERO,
+		.ver = cpu_to_le64(need),
+	};
+	struct dsm_msgbuf *m;
+
+	if (!to->rkey || !dsm_engine_alive(e, to->node))
+		return;
+	m = dsm_msg_new(e, to->node, DSM_CLASS_RSP, DSM_MSG_PAGE, region, to->xid);
+	m->rkey = to->rkey;
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_act_send(acts, m);
 }
 
 /**
@@ -373,9 +457,6 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
  * @len:  its length in bytes
  * @acts: actions
  *
- * Nobody has the region open any more, so it does not matter what is read there; but the asker
- * has to get its sink back.
- *
  * Context: engine lock held.
  * Return: 0, -EPROTO if it is no FETCH.
  */
@@ -383,25 +464,45 @@ int dsm_page_on_late_fetch(struct dsm_engine *e, u16 from, const u8 *msg, u32 le
 			   struct dsm_actions *acts)
 {
 	struct dsm_reader r = dsm_reader_init(msg, len);
-	struct dsm_wire_page body = { .status = DSM_PAGE_STATUS_ZERO };
+	struct dsm_asker to = { .node = from };
 	struct dsm_wire_fetch fetch;
 	struct dsm_wire_hdr hdr;
-	struct dsm_msgbuf *m;
 
 	dsm_reader_take(&r, &hdr, sizeof(hdr));
 	dsm_reader_take(&r, &fetch, sizeof(fetch));
 	if (!dsm_reader_done(&r) || hdr.type != DSM_MSG_FETCH)
 		return -EPROTO;
-	if (!fetch.sink.rkey)
-		return 0;
-	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_PAGE, le32_to_cpu(hdr.region),
-			le32_to_cpu(hdr.xid));
-	m->rkey = le32_to_cpu(fetch.sink.rkey);
-	body.idx = fetch.idx;
-	body.ver = fetch.need;
-	dsm_wire_put(m, &body, sizeof(body));
-	dsm_act_send(acts, m);
+	to.xid = le32_to_cpu(hdr.xid);
+	to.rkey = le32_to_cpu(fetch.sink.rkey);
+	reply_late(e, le32_to_cpu(hdr.region), le32_to_cpu(fetch.idx), le64_to_cpu(fetch.need), &to,
+		   acts);
 	return 0;
+}
+
+/**
+ * dsm_page_end_fetch() - end a fetch that waits at a page of a region that goes
+ * @e:      engine
+ * @region: its id
+ * @acts:   actions
+ *
+ * Context: engine lock held.
+ * Return: true if there was one: call again.
+ */
+bool dsm_page_end_fetch(struct dsm_engine *e, u32 region, struct dsm_actions *acts)
+{
+	struct dsm_request *q;
+
+	list_for_each_entry(q, &e->deferred, cont.link) {
+		const struct dsm_asker to = { .node = q->node, .xid = q->xid, .rkey = q->count };
+
+		if (q->region != region)
+			continue;
+		reply_late(e, region, q->value, 0, &to, acts);
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		return true;
+	}
+	return false;
 }
 
 /**
@@ -424,6 +525,28 @@ void dsm_page_ack_key(struct dsm_engine *e, const struct dsm_page *p, struct dsm
 		return;
 	ack.prev = cpu_to_le64(key.addr);
 	ack.ver = cpu_to_le64(key.rkey);
+	dsm_wire_put(m, &ack, sizeof(ack));
+}
+
+/**
+ * dsm_page_count() - a diff is in the frame: the page's next version
+ * @e:    engine
+ * @p:    page homed here
+ * @from: writer
+ * @m:    DIFF_ACK with room for one more entry
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_count(struct dsm_engine *e, struct dsm_page *p, u16 from, struct dsm_msgbuf *m)
+{
+	struct dsm_wire_ack ack = { .idx = cpu_to_le32(p->idx), .prev = cpu_to_le64(p->ver) };
+
+	ack.ver = cpu_to_le64(++p->ver);
+	if (dsm_page_is_csm(p)) {
+		ack.status = cpu_to_le32(DSM_ACK_SHARED);
+		ack.prev = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << from));
+	}
+	e->stats.diffs_applied++;
 	dsm_wire_put(m, &ack, sizeof(ack));
 }
 
@@ -463,20 +586,45 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 	while (dsm_reader_left(r)) {
 		const u8 *at = r->pos;
 		struct dsm_wire_record rec;
-		struct dsm_wire_ack ack;
 
 		dsm_reader_take(r, &rec, sizeof(rec));
 		dsm_reader_skip(r, le32_to_cpu(rec.bytes));
 		p = dsm_page_find(e, region, le32_to_cpu(rec.idx));
 		dsm_diff_apply(at, dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
-		ack = (struct dsm_wire_ack){ .idx = rec.idx, .prev = cpu_to_le64(p->ver),
-					     .ver = cpu_to_le64(p->ver + 1) };
-		p->ver++;
-		e->stats.diffs_applied++;
-		dsm_wire_put(m, &ack, sizeof(ack));
+		dsm_page_count(e, p, from, m);
 	}
 	dsm_page_ack_key(e, p, m);
 	dsm_act_send(acts, m);
+	return 0;
+}
+
+static int acked(struct dsm_engine *e, struct dsm_page *p, u16 from, const struct dsm_wire_ack *ack,
+		 struct dsm_actions *acts)
+{
+	u64 ver = le64_to_cpu(ack->ver), told = le64_to_cpu(ack->prev);
+	bool shared = le32_to_cpu(ack->status) == DSM_ACK_SHARED;
+
+	if (!p || dsm_page_is_sc(p) || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
+	    shared != dsm_page_is_csm(p) || (!shared && told + 1 != ver))
+		return -EPROTO;
+	/*
+	 * Others' diffs in between are missing from our
+	 * copy: then the label stays (L37, mutant M3). Without a copy it only
+	 * says what the home has, which labels the next READ.
+	 */
+	if (ver - 1 == p->ver)
+		p->ver = ver;
+	else if (p->state == DSM_PAGE_INV)
+		p->ver = max(p->ver, ver);
+	p->flags &= ~DSM_PF_UNACKED;
+	if (shared) {
+		p->csm &= ~DSM_CSM_SOLE;
+		p->csm |= told ? 0 : DSM_CSM_SOLE;
+		dsm_csm_tell(e, p, ver, told, acts);
+	}
+	dsm_rel_page_done(e, p, ver, 0, acts);
+	dsm_rel_replay(e, p, acts);
+	dsm_page_wake(p, acts);
 	return 0;
 }
 
@@ -494,37 +642,22 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			 struct dsm_reader *r, struct dsm_actions *acts)
 {
+	int err = 0;
+
 	if (!dsm_pipe_awaits(e, from, le32_to_cpu(hdr->xid)))
 		return -EPROTO;
-	while (dsm_reader_left(r)) {
+	while (dsm_reader_left(r) && !err) {
 		struct dsm_wire_ack ack;
-		struct dsm_page *p;
-		u64 ver;
 
 		dsm_reader_take(r, &ack, sizeof(ack));
-		if (le32_to_cpu(ack.status) == DSM_ACK_KEY)
-			continue;
-		p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx));
-		ver = le64_to_cpu(ack.ver);
-		if (!p || dsm_page_is_sc(p) || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
-		    le64_to_cpu(ack.prev) + 1 != ver)
-			return -EPROTO;
-		/*
-		 * Others' diffs in between are missing from our
-		 * copy: then the label stays (L37, mutant M3). Without a copy it only
-		 * says what the home has, which labels the next READ.
-		 */
-		if (le64_to_cpu(ack.prev) == p->ver)
-			p->ver = ver;
-		else if (p->state == DSM_PAGE_INV)
-			p->ver = max(p->ver, ver);
-		p->flags &= ~DSM_PF_UNACKED;
-		dsm_rel_page_done(e, p, ver, 0, acts);
-		dsm_rel_replay(e, p, acts);
-		dsm_page_wake(p, acts);
+		if (le32_to_cpu(ack.status) != DSM_ACK_KEY)
+			err = acked(e, dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(ack.idx)),
+				    from, &ack, acts);
 	}
-	dsm_pipe_acked(e, from, le32_to_cpu(hdr->xid), acts);
-	return 0;
+	dsm_csm_post(e, acts);
+	if (!err)
+		dsm_pipe_acked(e, from, le32_to_cpu(hdr->xid), acts);
+	return err;
 }
 
 /**
@@ -546,9 +679,13 @@ void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 		dsm_sc_peer_lost(e, p, node, acts);
 		return;
 	}
+	if (p->home == e->self && dsm_page_is_csm(p))
+		dsm_csm_home_peer_lost(e, p, node, acts);
 	if (p->home != node)
 		return;
 	dsm_fetch_peer_lost(e, p);
+	if (dsm_page_is_csm(p))
+		dsm_csm_copy_peer_lost(e, p, acts);
 	if (p->flags & DSM_PF_UNACKED) {
 		p->flags &= ~DSM_PF_UNACKED;
 		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);

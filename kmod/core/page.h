@@ -39,6 +39,8 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 		      struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_page_on_late_fetch(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 			   struct dsm_actions *acts);
+/* For the shell, when a region goes: true: a fetch that waited here was answered, call again. */
+bool dsm_page_end_fetch(struct dsm_engine *e, u32 region, struct dsm_actions *acts);
 int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		     struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_page_on_diff_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
@@ -66,6 +68,20 @@ static inline void dsm_page_set_state(struct dsm_page *p, enum dsm_page_state st
 		   (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));
 }
 
+/* Where an answer goes: node, what it asked for, its request, and where it wants the bytes. */
+struct dsm_asker {
+	u16 node;
+	u8 want;
+	u32 xid;
+	u64 raddr;
+	u32 rkey;
+};
+/* A fetch at the home, or at who is taken for it. */
+void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
+		    struct dsm_actions *acts);
+/* A diff of @from is in the frame: a new version, and what its acknowledgement says. */
+void dsm_page_count(struct dsm_engine *e, struct dsm_page *p, u16 from, struct dsm_msgbuf *m);
+
 static inline u16 dsm_page_manager(const struct dsm_space *s, u32 idx)
 {
 	return s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)];
@@ -74,6 +90,11 @@ static inline u16 dsm_page_manager(const struct dsm_space *s, u32 idx)
 static inline bool dsm_page_is_sc(const struct dsm_page *p)
 {
 	return p->state >= DSM_SC_I;
+}
+
+static inline bool dsm_page_is_csm(const struct dsm_page *p)
+{
+	return p->space->policy.consistency == DSM_CONSISTENCY_CASHMERE;
 }
 
 static inline void dsm_page_wake(const struct dsm_page *p, struct dsm_actions *acts)

@@ -12,8 +12,9 @@
 /*
  * Home-based lazy release consistency: what synchronises makes writes visible. Sequential consistency:
  * one writer or many readers of a page at any time, for programs that synchronise by loads and stores.
+ * Cashmere: a release tells all who have copies of what was written, and is done when they know.
  */
-enum dsm_consistency { DSM_CONSISTENCY_HLRC, DSM_CONSISTENCY_SC };
+enum dsm_consistency { DSM_CONSISTENCY_HLRC, DSM_CONSISTENCY_SC, DSM_CONSISTENCY_CASHMERE };
 enum dsm_home_policy { DSM_HOME_BLOCK, DSM_HOME_RR, DSM_HOME_FIRST_TOUCH };
 
 /*

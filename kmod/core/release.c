@@ -10,6 +10,7 @@
  * shell does, between dsm_rel_take(), dsm_rel_downgraded() and dsm_rel_diffed().
  */
 #include "release.h"
+#include "csm.h"
 #include "interval.h"
 #include "page.h"
 #include "pipe.h"
@@ -48,12 +49,13 @@ static void push_todo(struct dsm_engine *e, struct dsm_page *p, struct dsm_actio
 }
 
 /*
- * At most one unacknowledged diff per page, and no flush
- * between a merge's fetch and its reply (I8).
+ * At most one unacknowledged diff per page, none before a page that was given back has arrived, and no
+ * flush between a merge's fetch and its reply (I8).
  */
 static bool can_flush(const struct dsm_page *p)
 {
-	return !(p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH)) && p->state != DSM_PAGE_WRF;
+	return !(p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH)) && !(p->csm & DSM_CSM_BREAK) &&
+	       p->state != DSM_PAGE_WRF;
 }
 
 static void open_release(struct dsm_engine *e, struct dsm_actions *acts)
@@ -149,8 +151,11 @@ static void stop_keeping(struct dsm_page *p)
  */
 struct dsm_page *dsm_rel_take(struct dsm_engine *e)
 {
+	struct dsm_page *wanted = dsm_csm_take(e);
 	u64 seq;
 
+	if (wanted)
+		return wanted;
 	if (dsm_pipe_stalled(e))
 		return NULL;
 	for (seq = e->rel_done + 1; seq <= e->rel_seq; seq++) {
@@ -241,20 +246,27 @@ static void wake_writers(const struct dsm_page *p, struct dsm_actions *acts)
  * A pinned page stays on the dirty list, and goes there before the
  * first word of the diff is read (decisions.md P8, P9).
  *
- * Context: engine lock held.
+ * Context: engine lock held. A step that calls it ends with dsm_csm_post().
  * Return: true if a diff is to be made.
  */
 bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, bool *keep,
 			struct dsm_actions *acts)
 {
 	*keep = false;
+	if (p->state == DSM_PAGE_EX || p->state == DSM_PAGE_HX) {
+		dsm_csm_broken(e, p, pinned, acts);
+		return false;
+	}
 	if (p->state == DSM_PAGE_HOMEW) {
 		p->flags &= ~DSM_PF_FLUSH;
 		if (pinned && !p->space->closing)
 			dsm_dirty_add(e, p);
 		else
 			p->state = DSM_PAGE_HOME;
-		dsm_rel_page_done(e, p, ++p->ver, 0, acts);
+		p->ver++;
+		if (dsm_page_is_csm(p))
+			dsm_csm_tell(e, p, p->ver, p->sharers, acts);
+		dsm_rel_page_done(e, p, p->ver, 0, acts);
 		wake_writers(p, acts);
 		return false;
 	}
@@ -411,10 +423,27 @@ void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int er
 	struct dsm_rel *rel = &e->rel[p->rel_cur];
 
 	dsm_assert(rel->pending);
-	if (ver)
+	if (ver && !dsm_page_is_csm(p))
 		add_note(e, rel, p, ver);
 	if (err)
 		rel->err = err;
+	if (!--rel->pending)
+		advance(e, acts);
+}
+
+/**
+ * dsm_rel_told() - one receiver of notices has them
+ * @e:    engine
+ * @slot: release that waits for that
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_rel_told(struct dsm_engine *e, u32 slot, struct dsm_actions *acts)
+{
+	struct dsm_rel *rel = &e->rel[slot];
+
+	dsm_assert(rel->pending);
 	if (!--rel->pending)
 		advance(e, acts);
 }

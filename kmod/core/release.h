@@ -36,7 +36,7 @@ struct dsm_page *dsm_rel_take(struct dsm_engine *e);
 /*
  * The page is write-protected on all CPUs. @pinned: somebody may still write the frame by DMA.
  * True: make the diff now (@keep: refresh the twin), then call dsm_rel_diffed(). False: nothing
- * more to do.
+ * more to do. A step that calls it ends with dsm_csm_post().
  */
 bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, bool *keep,
 			struct dsm_actions *acts);
@@ -59,6 +59,8 @@ static inline void dsm_rel_lend(struct dsm_page *p)
  */
 void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int err,
 		       struct dsm_actions *acts);
+/* For csm.c: a notice that @slot waits for has reached its receiver's inbox. */
+void dsm_rel_told(struct dsm_engine *e, u32 slot, struct dsm_actions *acts);
 /* For page.c: what kept a PENDING page from being flushed may be gone. */
 void dsm_rel_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 

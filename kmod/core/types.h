@@ -28,7 +28,7 @@
 #define DSM_NAME_BYTES 32
 
 /* Longest text of a region's settings, terminating NUL included. */
-#define DSM_POLICY_TEXT_BYTES 128
+#define DSM_POLICY_TEXT_BYTES 160
 
 /* 16 TiB of 4 KiB pages: page indexes fit into 32 bits. */
 #define DSM_REGION_MAX_PAGES (1ull << 32)

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 4u
+#define DSM_WIRE_VERSION 5u
 #endif
 
 /**
@@ -30,6 +30,15 @@
  * @DSM_MSG_DIFF_ACK:        RSP: versions that a DIFF's records or a DIFF_DIRECT's pages got
  * @DSM_MSG_DIFF_DIRECT:     REQ: pages whose changed bytes were written into their frames
  * @DSM_MSG_INTERVALS:       RSP: answer to a pull
+ * @DSM_MSG_CSM_NOTICE:      REQ: to who may have copies: pages that were written
+ * @DSM_MSG_CSM_NOTICE_ACK:  RSP: they are in the inbox
+ * @DSM_MSG_CSM_DROP:        REQ: to the home: no copy here any more
+ * @DSM_MSG_CSM_DROP_ACK:    RSP: nobody will be told to tell us
+ * @DSM_MSG_CSM_UPGRADE:     REQ: to the home: may this copy be the only one?
+ * @DSM_MSG_CSM_GRANT:       RSP: it is, or not
+ * @DSM_MSG_CSM_BREAK:       FWD: home to who has the only copy: it is wanted
+ * @DSM_MSG_CSM_BACK:        RSP: to the home: its bytes
+ * @DSM_MSG_CSM_BACK_ACK:    RSP: they are in the home's frame
  * @DSM_MSG_LOCK_REQ:        REQ: to the manager
  * @DSM_MSG_LOCK_PASS:       FWD: manager to the last in the queue
  * @DSM_MSG_LOCK_GRANT:      RSP: token and notices
@@ -77,6 +86,15 @@ enum dsm_msg_type {
 	DSM_MSG_DIFF_ACK = 21,
 	DSM_MSG_DIFF_DIRECT = 22,
 	DSM_MSG_INTERVALS = 30,
+	DSM_MSG_CSM_NOTICE = 31,
+	DSM_MSG_CSM_NOTICE_ACK = 32,
+	DSM_MSG_CSM_DROP = 33,
+	DSM_MSG_CSM_DROP_ACK = 34,
+	DSM_MSG_CSM_UPGRADE = 40,
+	DSM_MSG_CSM_GRANT = 41,
+	DSM_MSG_CSM_BREAK = 42,
+	DSM_MSG_CSM_BACK = 43,
+	DSM_MSG_CSM_BACK_ACK = 44,
 	DSM_MSG_LOCK_REQ = 50,
 	DSM_MSG_LOCK_PASS = 51,
 	DSM_MSG_LOCK_GRANT = 52,
@@ -184,6 +202,7 @@ enum dsm_fetch_want {
 	DSM_WANT_COPY,
 	DSM_WANT_MERGE,			/* the bytes go beside the frame */
 	DSM_WANT_LOOK,			/* ahead of its use: no claim where first touch decides */
+	DSM_WANT_EXCLUSIVE,		/* to write; the copy may be the only one */
 };
 
 /* FETCH: xid names the fetch. */
@@ -202,12 +221,16 @@ enum dsm_page_status {
 	DSM_PAGE_STATUS_HOME,		/* you are home now (first touch); all bytes 0 */
 	DSM_PAGE_STATUS_NACK,		/* ask @home */
 	DSM_PAGE_STATUS_WRITTEN,	/* the bytes are where the request's sink said */
+	DSM_PAGE_STATUS_GONE,		/* lost with the node that had the only copy */
 };
+
+/* consistency=cashmere: nothing, the receiver alone has a copy now, or that and it is exclusive. */
+enum dsm_grant { DSM_GRANT_NONE, DSM_GRANT_SOLE, DSM_GRANT_EXCLUSIVE };
 
 struct dsm_wire_page {
 	__le32 idx;
 	u8 status;
-	u8 reserved;
+	u8 grant;			/* enum dsm_grant */
 	__le16 home;
 	__le64 ver;
 	/* Registration of the page's chunk at the sender, rkey 0: none. */
@@ -255,10 +278,13 @@ static_assert(sizeof(struct dsm_wire_run) == 4);
 
 /*
  * DIFF_ACK: an entry for each page. One more may tell of the sender's registration of the chunk of
- * page @idx: its address in @prev, its key in @ver.
+ * page @idx: its address in @prev, its key in @ver. With consistency=cashmere @prev is a bitmap of
+ * those who may have a copy, the home if its threads have used the page; the version before was
+ * @ver - 1, as always.
  */
 #define DSM_ACK_PAGE 0u
 #define DSM_ACK_KEY 1u
+#define DSM_ACK_SHARED 2u
 struct dsm_wire_ack {
 	__le32 idx;
 	__le32 status;			/* DSM_ACK_* */
@@ -272,12 +298,27 @@ static_assert(sizeof(struct dsm_wire_ack) == 24);
 static_assert(DSM_HDR_BYTES + (DSM_PACK_RECORDS_MAX + 1) * sizeof(struct dsm_wire_ack) <=
 	      DSM_MSG_BYTES);
 
-/* DIFF_DIRECT: @count page indexes follow, __le32 each. */
+/*
+ * DIFF_DIRECT, CSM_DROP, CSM_DROP_ACK: @count page indexes follow, __le32 each. CSM_NOTICE: @count
+ * struct dsm_wire_notice.
+ */
 struct dsm_wire_direct {
 	__le32 count;
 	__le32 reserved;
 };
 static_assert(sizeof(struct dsm_wire_direct) == 8);
+
+/*
+ * CSM_UPGRADE: label of the copy; CSM_GRANT: yes or no; CSM_BREAK, CSM_BACK_ACK: only @idx; CSM_BACK: bytes
+ * follow.
+ */
+struct dsm_wire_csm {
+	__le32 idx;
+	u8 granted;
+	u8 reserved[3];
+	__le64 ver;
+};
+static_assert(sizeof(struct dsm_wire_csm) == 16);
 
 /*
  * Vector time and intervals, the tail of every message that carries knowledge:
@@ -444,7 +485,7 @@ struct dsm_wire_region {
 	__le64 users;			/* bitmap: nodes that have opened it */
 	u8 policy[DSM_POLICY_TEXT_BYTES];
 };
-static_assert(sizeof(struct dsm_wire_region) == 216);
+static_assert(sizeof(struct dsm_wire_region) == 248);
 
 struct dsm_wire_control {
 	u8 op;				/* enum dsm_control_op */
@@ -459,7 +500,7 @@ struct dsm_wire_control {
 		__le16 known;		/* 1 = valid */
 	} nodes[DSM_MAX_NODES];		/* reply to JOIN_BEGIN */
 };
-static_assert(sizeof(struct dsm_wire_control) == 16 + 128 + 216 + 64 * 8);
+static_assert(sizeof(struct dsm_wire_control) == 16 + 128 + 248 + 64 * 8);
 
 /* Unaligned-safe little-endian access in message bodies is by these structs, copied; see wire.c. */
 

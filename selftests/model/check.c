@@ -26,10 +26,12 @@ static void check_page(struct node *n, u32 k)
 		fail("I9: p%u at %c in %s, twin %d", k, name, page_state_name(p->state), !!p->twin);
 	if ((twin || p->state == DSM_PAGE_HOMEW) && !on_lists)
 		fail("I9: p%u at %c in %s is on no list", k, name, page_state_name(p->state));
-	if (p->need < n->last_need[k])
-		fail("I14: need of p%u at %c falls", k, name);
-	n->last_need[k] = p->need;
-	if ((p->state == DSM_PAGE_RD || p->state == DSM_PAGE_WR) && p->ver < p->need)
+	if (!dsm_page_is_csm(p) || p->home != node_id(n)) {
+		if (p->need < n->last_need[k])
+			fail("I14: need of p%u at %c falls", k, name);
+		n->last_need[k] = p->need;
+	}
+	if ((p->state == DSM_PAGE_RD || p->state == DSM_PAGE_WR) && p->ver < p->need && !(p->csm & DSM_CSM_TOLD))
 		fail("I14: p%u at %c readable at version %llu, needs %llu", k, name, (unsigned long long)p->ver,
 		     (unsigned long long)p->need);
 	if (p->state == DSM_PAGE_HOME || p->state == DSM_PAGE_HOMEW) {
@@ -40,13 +42,16 @@ static void check_page(struct node *n, u32 k)
 	if (n->walks[k])
 		return;
 	for (mm = 0; mm < 2; mm++) {
-		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->state != DSM_PAGE_WR && p->state != DSM_PAGE_HOMEW)
+		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->state != DSM_PAGE_WR && p->state != DSM_PAGE_HOMEW &&
+		    p->state != DSM_PAGE_EX && p->state != DSM_PAGE_HX)
 			fail("I10: p%u at %c is mapped writable in %s", k, name, page_state_name(p->state));
 		if (n->pte[mm][k] == DSM_PAGE_WRITABLE && p->flags & DSM_PF_FLUSH && !(p->flags & DSM_PF_KEPT))
 			fail("I11: p%u at %c is mapped writable while it is flushed", k, name);
 		if (n->pte[mm][k] != DSM_PAGE_NONE &&
 		    (p->state == DSM_PAGE_INV || p->state == DSM_PAGE_FET || p->state == DSM_PAGE_WRS ||
-		     p->state == DSM_PAGE_WRF || p->state == DSM_PAGE_FREE))
+		     p->state == DSM_PAGE_WRF || p->state == DSM_PAGE_FREE || p->state == DSM_PAGE_HO ||
+		     p->state == DSM_PAGE_HB || p->state == DSM_PAGE_LOST ||
+		     (p->state == DSM_PAGE_UPG && p->csm & DSM_CSM_STALE)))
 			fail("I10: p%u at %c is mapped in %s", k, name, page_state_name(p->state));
 	}
 }
@@ -240,6 +245,8 @@ void check_step(void)
 	check_tokens();
 	if (w.l->flags & LITMUS_SC)
 		check_sc_step();
+	if (w.l->flags & LITMUS_CSM)
+		check_csm_step();
 }
 
 /* I4: at the end of an acquire nothing is mapped that a notice named. */
@@ -252,7 +259,7 @@ void check_acquired(struct node *n)
 
 		if (!n->exists[p] || page->home == node_id(n))
 			continue;
-		if ((n->pte[0][p] || n->pte[1][p]) && page->ver < page->need)
+		if ((n->pte[0][p] || n->pte[1][p]) && page->ver < page->need && !(page->csm & DSM_CSM_TOLD))
 			fail("I4: p%u at %c is mapped at version %llu after an acquire of %llu", p, 'A' + node_id(n),
 			     (unsigned long long)page->ver, (unsigned long long)page->need);
 	}
@@ -284,7 +291,7 @@ void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes,
 
 /* ---- the end ---- */
 
-static u32 list_length(const struct list_head *head)
+u32 list_length(const struct list_head *head)
 {
 	const struct list_head *pos;
 	u32 n = 0;
@@ -303,7 +310,8 @@ static void check_pools(struct node *n)
 
 	for (i = 0; i < MAX_PAGES; i++)
 		twins += n->exists[i] && !dsm_page_is_sc(&n->page[i]) && n->page[i].twin;
-	requests += check_sc_requests(n);
+	requests += check_sc_requests(n) + check_csm_requests(n);
+	records += list_length(&n->e.csm.inbox);
 	for (i = 0; i < DSM_MAX_NODES; i++)
 		records += list_length(&n->e.log[i]);
 	for (i = 0; i < MAX_KEYS; i++) {
@@ -321,7 +329,7 @@ static void check_pools(struct node *n)
 	}
 	if (n->e.twins != twins || n->e.pool[DSM_POOL_TWIN].count + twins != world_given(n, DSM_POOL_TWIN))
 		fail("twins leak at %c", 'A' + node_id(n));
-	if (n->e.log_records != records ||
+	if (n->e.log_records + list_length(&n->e.csm.inbox) != records ||
 	    n->e.pool[DSM_POOL_INTERVAL].count + records != world_given(n, DSM_POOL_INTERVAL))
 		fail("interval records leak at %c", 'A' + node_id(n));
 	if (n->e.n_locks != locks || n->e.pool[DSM_POOL_LOCK].count + locks != world_given(n, DSM_POOL_LOCK))
@@ -346,6 +354,8 @@ static void check_node_idle(struct node *n)
 			fail("I26: a pull of %c never ends", name);
 	if (n->space.fetching)
 		fail("I26: %c thinks that %u fetches are under way", name, n->space.fetching);
+	if (w.l->flags & LITMUS_CSM)
+		check_csm_end(n);
 	for (k = 0; k < MAX_PAGES; k++)
 		if (n->exists[k] && dsm_page_is_sc(&n->page[k]))
 			check_sc_end(n, k);
@@ -386,7 +396,7 @@ static void check_copies(u32 p)
 
 	if (!h)
 		return;
-	if (!w.o.log_trimmed)
+	if (!w.o.log_trimmed && !(w.l->flags & LITMUS_CSM))
 		for (v = 1; v <= h->page[p].ver && v < 256; v++)
 			if (!w.o.noticed[p][v])
 				fail("I29: nobody tells of version %u of p%u", v, p);

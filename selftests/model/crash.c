@@ -15,7 +15,7 @@ void crash_node(u32 node)
 	n->dead = true;
 	for (i = 0; i < MAX_PAGES; i++)
 		w.o.lost_page[i] = w.set.home[i] == node ||
-				   (n->exists[i] && (n->page[i].state == DSM_PAGE_HOME || n->page[i].state == DSM_PAGE_HOMEW));
+				   (n->exists[i] && n->page[i].home == node);
 	w.crashed = node;
 	n->recaller.state = RS_IDLE;
 	for (i = 0; i < MAX_FLUSHERS; i++)

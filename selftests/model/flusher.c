@@ -67,6 +67,7 @@ static void down(struct node *n, struct flusher *f)
 		say("%c.flush page %u downgraded%s, now %s", 'A' + node_id(n), page_number(p),
 		    f->keep[f->i] ? " (pinned)" : "", page_state_name(p->state));
 	}
+	dsm_csm_post(&n->e, &acts);
 	step_end(n, &acts);
 	dsm_pack_init(&f->pack, NULL, DSM_NO_NODE);
 	f->direct = (struct dsm_direct){};

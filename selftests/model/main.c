@@ -61,7 +61,9 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 		   random_below(random, 2) ? DSM_FETCH_NOCOPY : DSM_FETCH_COPY;
 	s->untold = l->flags & LITMUS_UNTOLD || random_below(random, 2);
 	s->rdma = l->flags & (LITMUS_RDMA | LITMUS_ARRAY) || !random_below(random, 4);
-	s->fast &= !s->rdma;
+	s->fast &= !s->rdma && !(l->flags & LITMUS_CSM);
+	if (l->flags & LITMUS_CSM && s->fetch == DSM_FETCH_READ)
+		s->fetch = DSM_FETCH_NOCOPY;
 	s->hasty = l->flags & LITMUS_SC ? random_below(random, 5) : 0;
 	if (l->flags & LITMUS_SC)
 		s->first_touch = false;
@@ -240,6 +242,14 @@ static bool systematic(const struct litmus *l, const struct options *o)
 	return true;
 }
 
+static const struct litmus *litmus_at(u32 i)
+{
+	if (i < litmus_count)
+		return &litmus_list[i];
+	i -= litmus_count;
+	return i < litmus_sc_count ? &litmus_sc_list[i] : &litmus_csm_list[i - litmus_sc_count];
+}
+
 static bool wanted(const char *list, const char *name)
 {
 	size_t n = strlen(name);
@@ -308,8 +318,9 @@ int main(int argc, char **argv)
 		}
 	world_init();
 	explore_init();
-	for (i = 0; i < litmus_count + litmus_sc_count; i++) {
-		const struct litmus *l = i < litmus_count ? &litmus_list[i] : &litmus_sc_list[i - litmus_count];
+	litmus_csm_init();
+	for (i = 0; i < litmus_count + litmus_sc_count + litmus_csm_count; i++) {
+		const struct litmus *l = litmus_at(i);
 
 		if (!wanted(o.litmus, l->name))
 			continue;

@@ -38,6 +38,15 @@ static const char *type_name(u8 type)
 	case DSM_MSG_RLOCK: return "RLOCK";
 	case DSM_MSG_RLOCK_REPLY: return "RLOCK_REPLY";
 	case DSM_MSG_RSYNC_KEY: return "RSYNC_KEY";
+	case DSM_MSG_CSM_NOTICE: return "CSM_NOTICE";
+	case DSM_MSG_CSM_NOTICE_ACK: return "CSM_NOTICE_ACK";
+	case DSM_MSG_CSM_DROP: return "CSM_DROP";
+	case DSM_MSG_CSM_DROP_ACK: return "CSM_DROP_ACK";
+	case DSM_MSG_CSM_UPGRADE: return "CSM_UPGRADE";
+	case DSM_MSG_CSM_GRANT: return "CSM_GRANT";
+	case DSM_MSG_CSM_BREAK: return "CSM_BREAK";
+	case DSM_MSG_CSM_BACK: return "CSM_BACK";
+	case DSM_MSG_CSM_BACK_ACK: return "CSM_BACK_ACK";
 	case DSM_MSG_SC_GET: return "SC_GET";
 	case DSM_MSG_SC_RECALL: return "SC_RECALL";
 	case DSM_MSG_SC_BACK: return "SC_BACK";

@@ -11,6 +11,7 @@
 #define DSM_MODEL_H
 
 #include "engine.h"
+#include "csm.h"
 #include "direct.h"
 #include "fetch.h"
 #include "page.h"
@@ -117,6 +118,7 @@ struct op {
 #define LITMUS_ARRAY 0x4000u		/* sync=rdma,algo=array */
 #define LITMUS_UNTOLD 0x200u		/* pages that nobody told of are zero */
 #define LITMUS_SC 0x2000u		/* consistency=sc: the history of all accesses is to be sequentially consistent */
+#define LITMUS_CSM 0x10000u		/* consistency=cashmere */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
@@ -137,6 +139,9 @@ struct litmus {
 };
 extern const struct litmus litmus_list[], litmus_sc_list[];
 extern const u32 litmus_count, litmus_sc_count;
+extern struct litmus litmus_csm_list[];
+extern u32 litmus_csm_count;
+void litmus_csm_init(void);
 
 /**
  * struct setting - what is the same during a run and is not chosen by the scheduler
@@ -484,7 +489,11 @@ void oracle_load(struct thread *t, u32 p, u32 byte, s8 value);
 void clock_join(struct clock *to, const struct clock *from);
 void oracle_tick(struct thread *t);
 
-/* check.c, check_sc.c */
+/* check.c, check_sc.c, check_csm.c */
+void check_csm_step(void);
+void check_csm_end(struct node *n);
+u32 check_csm_requests(const struct node *n);
+u32 list_length(const struct list_head *head);
 void check_step(void);
 void check_sc_step(void);
 void check_sc_end(struct node *n, u32 p);

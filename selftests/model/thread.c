@@ -181,7 +181,7 @@ static void given(struct thread *t)
 	oracle_tick(t);
 }
 
-static void unlock_op(struct thread *t)
+static void give_lock(struct thread *t)
 {
 	const struct op *op = op_of(t);
 	struct dsm_lock_owner owner = owner_of(t);
@@ -196,6 +196,17 @@ static void unlock_op(struct thread *t)
 	if (ret < 0)
 		fail("%s may not unlock %u: %d", thread_name(t), op->a, ret);
 	thread_next_op(t);
+}
+
+static void release_op(struct thread *t);
+
+/* The locks of a region with consistency=cashmere are released before they are given back. */
+static void unlock_op(struct thread *t)
+{
+	if (w.l->flags & LITMUS_CSM)
+		release_op(t);
+	else
+		give_lock(t);
 }
 
 static void give(struct thread *t)
@@ -335,6 +346,9 @@ static void after_release(struct thread *t)
 
 	thread_begin_wait(t);
 	switch (op_of(t)->kind) {
+	case OP_UNLOCK:
+		give_lock(t);
+		break;
 	case OP_BARRIER:
 		arrive(t, n);
 		break;

@@ -48,7 +48,8 @@ void say(const char *fmt, ...)
 
 const char *page_state_name(u8 state)
 {
-	static const char * const name[] = { "INV", "FET", "RD", "WR", "WRS", "WRF", "HOME", "HOMEW", "FREE" };
+	static const char * const name[] = { "INV", "FET", "RD", "WR", "WRS", "WRF", "HOME", "HOMEW", "FREE",
+					     "UPG", "EX", "HX", "HO", "HB", "LOST" };
 
 	static const char * const sc_name[] = { "I", "IS", "S", "IM", "SM", "M", "LOST" };
 
@@ -249,6 +250,8 @@ static void make_space(struct node *n, u32 nodes)
 		n->space.members[i] = i;
 	if (w.l->flags & LITMUS_SC)
 		n->space.policy.consistency = DSM_CONSISTENCY_SC;
+	if (w.l->flags & LITMUS_CSM)
+		n->space.policy.consistency = DSM_CONSISTENCY_CASHMERE;
 	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
 	n->space.policy.block_pages = 1;
 	n->space.policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;

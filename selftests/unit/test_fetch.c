@@ -330,7 +330,7 @@ static void fetch_sent_on_to_a_lost_home_is_over(void **state)
 
 static void unknown_wish_is_refused(void **state)
 {
-	struct dsm_wire_fetch body = { .want = DSM_WANT_LOOK + 1 };
+	struct dsm_wire_fetch body = { .want = DSM_WANT_EXCLUSIVE + 1 };
 	struct dsm_msgbuf *m = world_forge(DSM_MSG_FETCH, WORLD_REGION, 1);
 
 	dsm_wire_put(m, &body, sizeof(body));

@@ -10,6 +10,7 @@
 #define DSM_SELFTESTS_WORLD_H
 
 #include "barrier.h"
+#include "csm.h"
 #include "diff.h"
 #include "direct.h"
 #include "engine.h"
@@ -440,6 +441,7 @@ static inline bool world_downgrade(u16 node, struct dsm_page *p, bool *keep)
 {
 	bool diff = dsm_rel_downgraded(world_engine(node), p, w.node[node].pinned[p->idx], keep, world_begin(node));
 
+	dsm_csm_post(world_engine(node), &w.acts);
 	world_end(node);
 	return diff;
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Pages of regions with consistency=cashmere: what differs from hlrc. csm.c has the notices, csm_home.c
+ * who has copies, csm_copy.c a node's copies: exclusive ones, and those that it does not use any more. Faults,
+ * fetches, twins, diffs and releases are those of page.c, fetch.c and release.c.
+ */
+#ifndef DSM_CORE_CSM_H
+#define DSM_CORE_CSM_H
+
+#include "page.h"
+
+void dsm_csm_init(struct dsm_engine *e);
+/* Give back what is kept of a region, 0: of all. */
+void dsm_csm_forget(struct dsm_engine *e, u32 region);
+/* A node is lost: what it has not acknowledged it need not know any more. */
+void dsm_csm_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
+
+/* ---- csm.c: notices ---- */
+/* @p got version @ver in its current release: tell @sharers. Before dsm_rel_page_done(). */
+void dsm_csm_tell(struct dsm_engine *e, struct dsm_page *p, u64 ver, u64 sharers,
+		  struct dsm_actions *acts);
+/* The notices of this step go out: at the end of a step that may have told. */
+void dsm_csm_post(struct dsm_engine *e, struct dsm_actions *acts);
+/* An acquire applies the inbox: pages that lost a right, to be unmapped. */
+int dsm_csm_apply(struct dsm_engine *e, struct dsm_page **out, u32 max);
+int dsm_csm_on_notice(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		      struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_csm_on_notice_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			  struct dsm_actions *acts);
+
+/* ---- csm_home.c ---- */
+/* @from fetches: it may have a copy from now on. Before the bytes are read. */
+enum dsm_grant dsm_csm_register(struct dsm_engine *e, struct dsm_page *p, u16 from, enum dsm_fetch_want want);
+/* A thread of the home, or a node, wants a page in HX or HO. */
+void dsm_csm_want(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+/* A page in HX is write-protected. */
+void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts);
+/* Who may have a copy, as an acknowledgement tells it. */
+u64 dsm_csm_sharers(const struct dsm_engine *e, const struct dsm_page *p);
+void dsm_csm_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts);
+int dsm_csm_on_home_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			    struct dsm_reader *r, struct dsm_actions *acts);
+void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
+			    struct dsm_actions *acts);
+
+/* ---- csm_copy.c ---- */
+/* A thread writes a copy in RD that may be the only one: ask. */
+void dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+/* An exclusive copy came or was granted. */
+void dsm_csm_exclusive(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+/* A copy lost its right to a notice. */
+void dsm_csm_idle(struct dsm_engine *e, struct dsm_page *p);
+/* Tell homes of copies that are not used any more: at the end of an acquire. */
+void dsm_csm_drop(struct dsm_engine *e, struct dsm_actions *acts);
+/* For release.c: a page that another node wants, to be write-protected like one that is flushed. */
+struct dsm_page *dsm_csm_take(struct dsm_engine *e);
+/* Has a flusher such a page, or will have it? Until then it may not be freed. */
+static inline bool dsm_csm_is_wanted(const struct dsm_page *p)
+{
+	return (p->state == DSM_PAGE_EX || p->state == DSM_PAGE_HX) && p->csm & DSM_CSM_BREAK;
+}
+
+void dsm_csm_break(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+void dsm_csm_broken(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts);
+int dsm_csm_on_copy_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			    struct dsm_reader *r, struct dsm_actions *acts);
+/* The page's home is lost. */
+void dsm_csm_copy_peer_lost(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * State of regions with consistency=cashmere: flags of a page, and what one engine keeps for all of them. Never
+ * a rule.
+ */
+#ifndef DSM_CORE_CSM_ENGINE_H
+#define DSM_CORE_CSM_ENGINE_H
+
+#include "types.h"
+
+struct dsm_page;
+
+/* dsm_page.csm: regions with consistency=cashmere. */
+#define DSM_CSM_TOLD 0x01u	/* a notice is in the inbox, not applied yet */
+#define DSM_CSM_IDLE 0x02u	/* lost its copy, and no thread has wanted it since */
+#define DSM_CSM_DROPPING 0x04u	/* the home was asked to tell us no more; not fetched meanwhile */
+#define DSM_CSM_WRITER 0x08u	/* the fetch under way is for a thread that writes */
+#define DSM_CSM_SOLE 0x10u	/* the home said that nobody else has a copy */
+#define DSM_CSM_STALE 0x20u	/* UPG: a notice was applied: not readable */
+/* Another node wants it: EX and HX end. RD, WR, WRS, INV: it was given back, and the home has not said so. */
+#define DSM_CSM_BREAK 0x40u
+#define DSM_CSM_USED 0x80u	/* home: its own threads have used the page */
+
+/* Pages of one generation that are remembered to be dropped; of more than that the home goes on to tell. */
+#define DSM_CSM_IDLE_PAGES 128u
+
+/**
+ * struct dsm_csm - notices, and pages that others want
+ * @open:    by receiver: notices that this step has for it, or NULL; between steps all are NULL
+ * @opened:  bitmap of these
+ * @sent:    by receiver: struct dsm_request of the notices that it has not acknowledged, the open one last
+ * @inbox:   struct dsm_interval: pages that notices named and no acquire has looked at; each once
+ * @breaks:  pages that another node wants, oldest first, linked by dsm_page.next
+ * @breaks_end: the last of them, if there is one
+ * @breaking: how many in EX are with a flusher
+ * @idle:    pages that lost their copy after the last acquire but one, and before
+ * @n_idle:  their numbers
+ */
+struct dsm_csm {
+	struct dsm_msgbuf *open[DSM_MAX_NODES];
+	u64 opened;
+	struct list_head sent[DSM_MAX_NODES];
+	struct list_head inbox;
+	struct dsm_page *breaks;
+	struct dsm_page *breaks_end;
+	u32 breaking;
+	struct dsm_page *idle[2][DSM_CSM_IDLE_PAGES];
+	u32 n_idle[2];
+};
+
+#endif

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * A page of a region with consistency=cashmere at its home: who may have a copy, and exclusive mode
+ * (protocol.md 3.4).
+ *
+ * A node is in the sharing set before its copy is read from the frame, and a writer gets the set after its
+ * bytes are in the frame. So for any two of them either the copy has the bytes or the writer is told of the
+ * node (L38, mutant M13). Only a node itself leaves the set (csm_copy.c): who was told of may not be
+ * forgotten before it has looked (L9, mutant M1).
+ */
+#include "csm.h"
+#include "release.h"
+
+static u64 bit(u16 node)
+{
+	return 1ull << node;
+}
+
+/**
+ * dsm_csm_register() - a node gets a copy
+ * @e:    engine
+ * @p:    page in HOME or HOMEW
+ * @from: node
+ * @want: what for
+ *
+ * Exclusive only if no other node has a copy, and no thread here has one mapped.
+ *
+ * Context: engine lock held, in the step that makes the reply, before its bytes are read.
+ * Return: what to grant; DSM_GRANT_EXCLUSIVE: @p is in HO.
+ */
+enum dsm_grant dsm_csm_register(struct dsm_engine *e, struct dsm_page *p, u16 from, enum dsm_fetch_want want)
+{
+	(void)e;
+	p->sharers |= bit(from);
+	if (p->sharers != bit(from) || p->csm & DSM_CSM_USED)
+		return DSM_GRANT_NONE;
+	if (want != DSM_WANT_EXCLUSIVE)
+		return DSM_GRANT_SOLE;
+	dsm_page_set_state(p, DSM_PAGE_HO);
+	return DSM_GRANT_EXCLUSIVE;
+}
+
+/**
+ * dsm_csm_sharers() - who may have a copy
+ * @e: engine
+ * @p: page homed here
+ *
+ * Context: engine lock held, after the bytes of the version that it is asked for are in the frame.
+ * Return: bitmap; this node is in it if its threads have used the page.
+ */
+u64 dsm_csm_sharers(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return p->sharers | (p->csm & DSM_CSM_USED ? bit(e->self) : 0);
+}
+
+/**
+ * dsm_csm_want() - the bytes of an exclusive page are wanted
+ * @e:    engine
+ * @p:    page in HX, HO or HB
+ * @acts: actions
+ *
+ * Context: engine lock held. Who asked is kept by the caller, and served when the page is in HOME.
+ */
+void dsm_csm_want(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	const struct dsm_wire_csm body = { .idx = cpu_to_le32(p->idx) };
+	struct dsm_msgbuf *m;
+
+	if (p->state == DSM_PAGE_HX) {
+		dsm_csm_break(e, p, acts);
+	} else if (p->state == DSM_PAGE_HO) {
+		dsm_page_set_state(p, DSM_PAGE_HB);
+		m = dsm_msg_new(e, __ffs64(p->sharers), DSM_CLASS_FWD, DSM_MSG_CSM_BREAK,
+				p->space->id, 0);
+		dsm_wire_put(m, &body, sizeof(body));
+		dsm_act_send(acts, m);
+	}
+}
+
+/* Each in a step of its own: they may be as many as there are nodes, and of several pages. */
+static void replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	struct dsm_request *q, *tmp;
+
+	if (!(p->flags & DSM_PF_DEFERRED))
+		return;
+	p->flags &= ~DSM_PF_DEFERRED;
+	list_for_each_entry_safe(q, tmp, &e->deferred, cont.link) {
+		if (q->region != p->space->id || q->value != p->idx)
+			continue;
+		list_del(&q->cont.link);
+		dsm_ready(e, acts, &q->cont, DSM_CONT_REQUEST);
+	}
+}
+
+/**
+ * dsm_csm_shared() - a page that only this node had is write-protected
+ * @e:      engine
+ * @p:      page in HX
+ * @pinned: a device may still write its frame: it stays dirty, as any other (decisions.md P9)
+ * @acts:   actions
+ *
+ * What was written here has been told to nobody, and nobody has a copy: a new version says that the
+ * bytes are not those of the last one (I41, mutant M12).
+ *
+ * Context: engine lock held.
+ */
+void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts)
+{
+	p->flags &= ~DSM_PF_FLUSH;
+	p->csm &= ~DSM_CSM_BREAK;
+	p->ver++;
+	e->stats.excl_breaks++;
+	if (pinned && !p->space->closing) {
+		dsm_dirty_add(e, p);
+		dsm_page_set_state(p, DSM_PAGE_HOMEW);
+	} else {
+		dsm_page_set_state(p, DSM_PAGE_HOME);
+	}
+	replay(e, p, acts);
+	dsm_page_wake(p, acts);
+}
+
+/**
+ * dsm_csm_serve() - a fetch that had to wait is answered
+ * @e:    engine
+ * @q:    request, in no list; consumed
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_csm_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
+{
+	struct dsm_page *p = dsm_page_find(e, q->region, q->value);
+	const struct dsm_asker to = { .node = q->node, .want = q->op, .xid = q->xid, .raddr = q->key,
+				      .rkey = q->count };
+
+	dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	if (p && dsm_engine_alive(e, to.node))
+		dsm_page_serve(e, p, &to, acts);
+}
+
+/* ---- messages ---- */
+
+static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
+		      const struct dsm_wire_csm *body, u32 xid, struct dsm_actions *acts)
+{
+	struct dsm_wire_csm out = { .idx = body->idx };
+	struct dsm_msgbuf *m;
+
+	/* Who has a copy is in the set, so it is exclusive nowhere. */
+	if (!(p->sharers & bit(from)) || (p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
+		return -EPROTO;
+	/* A copy that lacks a version would bring its old bytes back (decisions.md P2, mutant M22). */
+	out.granted = p->state == DSM_PAGE_HOME && p->sharers == bit(from) &&
+		      !(p->csm & DSM_CSM_USED) && p->ver == le64_to_cpu(body->ver);
+	if (out.granted)
+		dsm_page_set_state(p, DSM_PAGE_HO);
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_GRANT, p->space->id, xid);
+	dsm_wire_put(m, &out, sizeof(out));
+	dsm_act_send(acts, m);
+	return 0;
+}
+
+static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 *data,
+		   struct dsm_actions *acts)
+{
+	const struct dsm_wire_csm body = { .idx = cpu_to_le32(p->idx) };
+	struct dsm_msgbuf *m;
+
+	if (p->state == DSM_PAGE_LOST)
+		return 0;
+	if (p->state != DSM_PAGE_HB || p->sharers != bit(from))
+		return -EPROTO;
+	memcpy(dsm_env_bytes(p->frame), data, DSM_PAGE_BYTES);
+	p->ver++;
+	e->stats.page_transfers++;
+	dsm_page_set_state(p, DSM_PAGE_HOME);
+	/* Its next diff could come before this; the two connections are not ordered (mutant M85). */
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_BACK_ACK, p->space->id, 0);
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_act_send(acts, m);
+	replay(e, p, acts);
+	dsm_page_wake(p, acts);
+	return 0;
+}
+
+static bool is_home(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return dsm_page_is_csm(p) && p->home == e->self && p->state != DSM_PAGE_FREE;
+}
+
+static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		   struct dsm_reader *r, struct dsm_actions *acts)
+{
+	u32 region = le32_to_cpu(hdr->region);
+	struct dsm_wire_direct head;
+	struct dsm_reader scan;
+	struct dsm_msgbuf *m;
+	struct dsm_page *p;
+	__le32 idx;
+
+	dsm_reader_take(r, &head, sizeof(head));
+	for (scan = *r; dsm_reader_left(&scan);) {
+		dsm_reader_take(&scan, &idx, sizeof(idx));
+		p = dsm_page_find(e, region, le32_to_cpu(idx));
+		/* Whoever has the only copy has one. */
+		if (!p || !is_home(e, p) ||
+		    ((p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB) && p->sharers == bit(from)))
+			return -EPROTO;
+	}
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_DROP_ACK, region, le32_to_cpu(hdr->xid));
+	dsm_wire_put(m, &head, sizeof(head));
+	while (dsm_reader_left(r)) {
+		dsm_reader_take(r, &idx, sizeof(idx));
+		p = dsm_page_find(e, region, le32_to_cpu(idx));
+		p->sharers &= ~bit(from);
+		dsm_wire_put(m, &idx, sizeof(idx));
+	}
+	dsm_act_send(acts, m);
+	return 0;
+}
+
+/**
+ * dsm_csm_on_home_message() - messages CSM_UPGRADE, CSM_BACK and CSM_DROP
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if this is not the page's home or the sender may not send this now.
+ */
+int dsm_csm_on_home_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			    struct dsm_reader *r, struct dsm_actions *acts)
+{
+	struct dsm_wire_csm body;
+	struct dsm_page *p;
+
+	if (hdr->type == DSM_MSG_CSM_DROP)
+		return on_drop(e, from, hdr, r, acts);
+	dsm_reader_take(r, &body, sizeof(body));
+	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
+	if (!p || !is_home(e, p))
+		return -EPROTO;
+	if (hdr->type == DSM_MSG_CSM_UPGRADE)
+		return on_upgrade(e, p, from, &body, le32_to_cpu(hdr->xid), acts);
+	return on_back(e, p, from, dsm_reader_skip(r, DSM_PAGE_BYTES), acts);
+}
+
+/**
+ * dsm_csm_home_peer_lost() - a node is gone that may have a copy
+ * @e:    engine
+ * @p:    page homed here
+ * @node: the lost node
+ * @acts: actions
+ *
+ * With an exclusive copy goes what it released: nobody may read the home's older bytes in its place.
+ *
+ * Context: engine lock held.
+ */
+void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
+			    struct dsm_actions *acts)
+{
+	bool owned = p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB;
+
+	if (owned && p->sharers == bit(node)) {
+		dsm_page_set_state(p, DSM_PAGE_LOST);
+		e->stats.pages_lost++;
+		replay(e, p, acts);
+		dsm_page_wake(p, acts);
+	}
+	p->sharers &= ~bit(node);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/* Invariants of pages with consistency=cashmere, looked at from outside the engines. */
+#include "model.h"
+
+/* Bytes that may be read, or will be given to others as a diff. */
+static bool has_copy(const struct node *n, u32 p)
+{
+	const struct dsm_page *page = &n->page[p];
+
+	if (n->dead || !n->exists[p] || page->home == node_id(n))
+		return false;
+	return page->state == DSM_PAGE_RD || page->state == DSM_PAGE_WR || page->state == DSM_PAGE_WRS ||
+	       page->state == DSM_PAGE_WRF || page->state == DSM_PAGE_UPG || page->state == DSM_PAGE_EX ||
+	       page->flags & DSM_PF_UNACKED;
+}
+
+static const struct dsm_page *home_of(const struct node *n, u32 p)
+{
+	const struct node *h = &w.node[n->page[p].home];
+
+	if (h->dead || !h->exists[p] || h->page[p].home != node_id(h) || h->page[p].state == DSM_PAGE_LOST)
+		return NULL;
+	return &h->page[p];
+}
+
+/* I40: who has a copy is known to its home. I41, I42: exclusive copies are that. */
+static void check_copy(const struct node *n, u32 p)
+{
+	const struct dsm_page *page = &n->page[p], *home = home_of(n, p);
+	const char name = 'A' + node_id(n);
+
+	if (!home || !has_copy(n, p))
+		return;
+	if (!(home->sharers & 1ull << node_id(n)) && !(n->lost & 1u << page->home))
+		fail("I40: the home of p%u does not know of the copy of %c in %s", p, name, page_state_name(page->state));
+	if (home->state == DSM_PAGE_HX)
+		fail("I41: p%u is exclusive at its home, and %c has it in %s", p, name, page_state_name(page->state));
+	if ((home->state == DSM_PAGE_HO || home->state == DSM_PAGE_HB) && home->sharers != 1ull << node_id(n))
+		fail("I42: p%u is exclusive elsewhere, and %c has it in %s", p, name, page_state_name(page->state));
+	if (page->state == DSM_PAGE_EX && !(n->lost & 1u << page->home) &&
+	    ((home->state != DSM_PAGE_HO && home->state != DSM_PAGE_HB) || page->ver != home->ver))
+		fail("I42: p%u is exclusive at %c, and at home in %s", p, name, page_state_name(home->state));
+}
+
+void check_csm_step(void)
+{
+	u32 i, p;
+
+	for (i = 0; i < w.l->nodes; i++) {
+		const struct node *n = &w.node[i];
+
+		if (n->dead)
+			continue;
+		/* I43: notices leave with the step that has them. */
+		if (n->e.csm.opened)
+			fail("I43: notices of %c stay behind", 'A' + i);
+		for (p = 0; p < MAX_PAGES; p++) {
+			const struct dsm_page *page = &n->page[p];
+
+			if (!n->exists[p])
+				continue;
+			check_copy(n, p);
+			if (page->home == i && page->sharers & 1ull << i)
+				fail("I40: %c is told by itself", 'A' + i);
+			if (page->home == i && page->state == DSM_PAGE_HX && page->sharers)
+				fail("I41: p%u is exclusive at its home, and shared", p);
+			if (page->csm & DSM_CSM_DROPPING && page->state != DSM_PAGE_INV)
+				fail("I44: p%u at %c is in %s while it is dropped", p, 'A' + i, page_state_name(page->state));
+		}
+	}
+}
+
+/* I26, when nothing can happen any more. */
+void check_csm_end(struct node *n)
+{
+	u32 p, i;
+
+	for (p = 0; p < MAX_PAGES; p++) {
+		const struct dsm_page *page = &n->page[p];
+		bool asks = page->state == DSM_PAGE_UPG || page->state == DSM_PAGE_HB;
+
+		if (n->exists[p] && ((asks && w.crashed < 0) || page->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK)))
+			fail("I26: p%u at %c is left in %s, %x", p, 'A' + node_id(n), page_state_name(page->state), page->csm);
+	}
+	for (i = 0; i < w.l->nodes; i++)
+		if (!list_empty(&n->e.csm.sent[i]))
+			fail("I26: %c never acknowledges a notice of %c", 'A' + i, 'A' + node_id(n));
+	if (n->e.csm.breaks || n->e.csm.breaking)
+		fail("I26: a page of %c is wanted for ever", 'A' + node_id(n));
+}
+
+u32 check_csm_requests(const struct node *n)
+{
+	u32 i, found = 0;
+
+	for (i = 0; i < w.l->nodes; i++)
+		found += list_length(&n->e.csm.sent[i]);
+	return found;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Programs for regions with consistency=cashmere: those of litmus.c that hlrc has to pass too, and those about
+ * what only cashmere promises or does.
+ */
+#include "model.h"
+
+#define A 0
+#define B 1
+#define C 2
+#define END { OP_END, 0, 0, 0 }
+#define PROG(name, ...) static const struct op name[] = { __VA_ARGS__, END }
+
+static const char * const as_hlrc[] = {
+	"L1", "L2", "L3", "L6", "L7", "L8", "L8small", "L9", "L10", "L10flag", "L11", "L12", "L13", "L14", "L15", "L15flush",
+	"L15write", "L16", "L17", "L23", "L27", "L28", "L30", "L35", "L37", "L40", "L41", "L43", "untold", "kept", "dma", "mix",
+	"crash-lock", "crash-all", "crash-flag", "crash-barrier",
+};
+
+static s8 reg(u32 thread, u32 r)
+{
+	return w.thread[thread].reg[r];
+}
+
+/* L18: a page written without anybody knowing, then read elsewhere, then written again. */
+PROG(l18_a, STORE(0, 0, 1), LOCK(0), STORE(0, 0, 2), STORE(0, 1, 2), UNLOCK(0), TELL(0), LOCK(0), STORE(0, 0, 3), UNLOCK(0));
+PROG(l18_b, LOAD(0, 0, 1), HEAR(0), LOCK(0), LOAD(0, 0, 0), LOAD(0, 1, 1), UNLOCK(0));
+
+/* L19: the first to read is the home, or anybody. */
+PROG(l19_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0), LOAD(0, 0, 0), STORE(0, 1, 1));
+PROG(l19_b, HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
+
+/* L36: who releases has told all that have a copy, whatever they acquire next. */
+PROG(l36_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l36_b, LOAD(0, 0, 1), HEAR(0), LOCK(1), LOAD(0, 0, 0), UNLOCK(1));
+
+static const char *l36_final(void)
+{
+	return reg(1, 0) == 1 ? NULL : "a completed release is not seen";
+}
+
+/* L38: copies that are made while diffs of two writers arrive. */
+PROG(l38_w0, LOAD(0, 3, 3), LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
+PROG(l38_w1, LOAD(0, 3, 3), LOCK(1), STORE(0, 1, 1), UNLOCK(1), TELL(1));
+PROG(l38_r, LOAD(0, 0, 2), LOAD(0, 1, 3), HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0), HEAR(1), LOCK(1), LOAD(0, 1, 1), UNLOCK(1));
+
+/* A node that is told again and again of a page that it does not use any more, and then uses it. */
+#define BOTH LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0)
+#define LOOK1 LOCK(0), LOAD(1, 0, 1), UNLOCK(0)
+#define LOOK0 LOCK(0), LOAD(0, 0, 0), UNLOCK(0)
+PROG(drop_a, BOTH, TELL(0), HEAR(1), BOTH, TELL(2), HEAR(3), BOTH, LOOP(3, 8));
+PROG(drop_b, HEAR(0), LOOK0, LOOK1, TELL(1), HEAR(2), LOOK1, TELL(3), LOOK1, LOOK1, LOOK0, LOOK1, LOOK0, LOOK1, LOOK0, LOOK0);
+
+/* L39: who has an old copy, and is the only one that is left, becomes exclusive (P2). */
+PROG(l39_a, LOAD(0, 0, 0), SET(1), STORE(0, 0, 5), WAIT(0), LOAD(0, 1, 1), LOAD(0, 0, 2));
+PROG(l39_b, WAIT(1), STORE(0, 1, 7), SET(0), LOAD(0, 1, 0));
+
+/* Exclusive by turns: written under a lock by all, read first, or not. */
+PROG(turns_r, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), STORE(0, 1, 1), UNLOCK(0));
+PROG(turns_w, LOCK(0), STORE(1, 0, 4), UNLOCK(0), LOCK(0), INC(0, 0), STORE(1, 1, 5), UNLOCK(0), LOCK(0), LOAD(1, 0, 1), LOAD(1, 1, 2),
+	UNLOCK(0));
+
+/* A device writes a page that is exclusive when others want it. */
+PROG(dma_a, PIN(0), DMA(0, 0, 1), TELL(0), DMA(0, 1, 2), UNPIN(0), LOCK(0), UNLOCK(0), TELL(1));
+PROG(dma_b, HEAR(0), LOAD(0, 0, 2), STORE(0, 2, 3), HEAR(1), LOCK(0), LOAD(0, 0, 0), LOAD(0, 1, 1), UNLOCK(0));
+
+/* The node that has the only copy is lost. */
+PROG(crash_a, STORE(0, 0, 1), SET(0), STORE(0, 1, 2), LOCK(0), INC(0, 2), UNLOCK(0));
+PROG(crash_b, WAIT(0), LOAD(0, 0, 0), LOCK(0), INC(0, 2), UNLOCK(0));
+
+static const struct litmus own[] = {
+	{ "L18", 3, 2, { A, B }, 0, { l18_a, l18_b }, NULL },
+	{ "L19", 3, 2, { A, B }, 0, { l19_a, l19_b }, NULL },
+	{ "L36", 3, 2, { A, B }, 0, { l36_a, l36_b }, l36_final },
+	{ "L38", 4, 3, { A, B, C }, 0, { l38_w0, l38_w1, l38_r }, NULL },
+	{ "L39", 3, 2, { A, B }, LITMUS_CRASH | LITMUS_ERRORS, { l39_a, l39_b }, NULL },
+	{ "drop", 3, 2, { A, B }, 0, { drop_a, drop_b }, NULL },
+	{ "turns", 3, 4, { A, A, B, C }, 0, { turns_r, turns_w, turns_r, turns_w }, NULL },
+	{ "dma-wanted", 3, 2, { A, B }, 0, { dma_a, dma_b }, NULL },
+	{ "crash-only", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_b }, NULL },
+};
+
+struct litmus litmus_csm_list[ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own)];
+u32 litmus_csm_count;
+
+static void add(const struct litmus *l)
+{
+	static char name[ARRAY_SIZE(litmus_csm_list)][24];
+	u32 n = litmus_csm_count++;
+
+	snprintf(name[n], sizeof(name[n]), "csm-%s", l->name);
+	litmus_csm_list[n] = *l;
+	litmus_csm_list[n].name = name[n];
+	litmus_csm_list[n].flags |= LITMUS_CSM;
+}
+
+/* Once per program. */
+void litmus_csm_init(void)
+{
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(as_hlrc); i++)
+		for (k = 0; k < litmus_count; k++)
+			if (!strcmp(litmus_list[k].name, as_hlrc[i]))
+				add(&litmus_list[k]);
+	for (i = 0; i < ARRAY_SIZE(own); i++)
+		add(&own[i]);
+}
