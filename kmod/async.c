@@ -577,7 +577,7 @@ int dsm_async_collect(struct dsm_async *a)
 	    !a->arg.ops->gone(a->arg.ctx))
 		return a->result;
 	/* Not held any more: its process has ended, and dsm_node_owner_gone() was faster. */
-	dsm_node_unlock(a->region, a->arg.key, &a->arg.owner);
+	dsm_node_unlock_now(a->region, a->arg.key, &a->arg.owner);
 	return -ECANCELED;
 }
 

@@ -118,7 +118,7 @@ void dsm_recall_lost(u16 node)
 	lost = told_lost - lost;
 	spin_unlock(&dsm_node.lock);
 	if (lost)
-		pr_err("dsm: node %u had the only copy, or was the home, of %llu pages of regions with consistency=sc: they are lost\n",
+		pr_err("dsm: node %u had the only copy, or was the home, of %llu pages of regions with consistency=sc or cashmere: they are lost\n",
 		       node, lost);
 }
 

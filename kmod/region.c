@@ -5,6 +5,7 @@
  * What the cluster decides about regions comes from member.c; nothing is decided here.
  */
 #include <linux/slab.h>
+#include "core/csm.h"
 #include "core/fetch.h"
 #include "core/page.h"
 #include "core/sc.h"
@@ -293,6 +294,33 @@ static void free_pages_of(struct dsm_region *r)
 	xa_destroy(&r->table);
 }
 
+static bool page_wanted(const struct dsm_page *p)
+{
+	bool wanted;
+
+	spin_lock(&dsm_node.lock);
+	wanted = !dsm_page_is_sc(p) && dsm_csm_is_wanted(p);
+	spin_unlock(&dsm_node.lock);
+	return wanted;
+}
+
+/* Fetches that waited for a page end, and no flusher holds one any more. */
+static void end_pages_of(struct dsm_region *r)
+{
+	struct dsm_actions acts;
+	struct dsm_page *p;
+	unsigned long idx;
+	bool more = true;
+
+	while (more) {
+		dsm_step_begin(&acts);
+		more = dsm_page_end_fetch(dsm_node.engine, r->id, &acts);
+		dsm_step_end(&acts);
+	}
+	xa_for_each(&r->table, idx, p)
+		wait_event(dsm_node.page_queues[dsm_page_bucket(p)], !page_wanted(p));
+}
+
 /**
  * dsm_region_remove() - a region goes
  * @r: region, not open on this node and refusing to be opened; the table's reference is consumed
@@ -330,6 +358,7 @@ void dsm_region_remove(struct dsm_region *r)
 	 * it before are the only others that can hold it.
 	 */
 	wait_event(n->changed, kref_read(&r->ref) == 1);
+	end_pages_of(r);
 	dsm_chunks_free(r);
 	free_pages_of(r);
 	dsm_mm_destroy(r->mm);
@@ -464,7 +493,7 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
  * dsm_region_living_pages() - touched pages that would be lost with this node
  * @r: region
  *
- * Those homed here, and with consistency=sc those of which this node has the only copy.
+ * Those homed here, and with consistency=sc or cashmere those of which this node has the only copy.
  *
  * Context: process; walks all touched pages.
  * Return: count; a snapshot, pages may be touched meanwhile.
@@ -476,7 +505,7 @@ u64 dsm_region_living_pages(struct dsm_region *r)
 	unsigned long idx;
 
 	xa_for_each(&r->table, idx, p)
-		living += READ_ONCE(p->state) == DSM_SC_M &&
+		living += (READ_ONCE(p->state) == DSM_SC_M || READ_ONCE(p->state) == DSM_PAGE_EX) &&
 			  READ_ONCE(p->home) != dsm_node.engine->self;
 	return living;
 }
@@ -591,6 +620,8 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_PAGES_LOST] = c->pages_lost;
 	out[DSM_STAT_LETTERS] = c->letters;
 	out[DSM_STAT_LETTERS_BY_MESSAGE] = c->letters_by_message;
+	out[DSM_STAT_EXCL_ENTERS] = c->excl_enters;
+	out[DSM_STAT_EXCL_BREAKS] = c->excl_breaks;
 	out[DSM_STAT_PREFETCH_ISSUED] = c->ahead_issued;
 	out[DSM_STAT_PREFETCH_HITS] = c->ahead_hits;
 	out[DSM_STAT_PREFETCH_WASTED] = c->ahead_wasted;

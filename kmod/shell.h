@@ -244,6 +244,11 @@ struct page *dsm_shell_frame_of(void *region, u32 idx);
 
 /* ---- sync.c ---- */
 void dsm_regions_settle(void);
+int dsm_release_wait(void);
+static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
+{
+	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
+}
 
 /* ---- region.c ---- */
 void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);

@@ -52,7 +52,9 @@ int dsm_node_lock_table(struct dsm_region *r, const struct dsm_owner *o)
 	struct dsm_node *n = &dsm_node;
 	int ret = 0;
 
-	if (r->space->policy.sync != DSM_SYNC_MSG)
+	/* With consistency=cashmere a lock is released before it is given back. */
+	if (r->space->policy.sync != DSM_SYNC_MSG ||
+	    r->space->policy.consistency == DSM_CONSISTENCY_CASHMERE)
 		return -EOPNOTSUPP;
 	mutex_lock(&n->regions_lock);
 	if (!r->space->slots)

@@ -22,8 +22,13 @@
 /* Beyond this many pages the answers come too late, and need the processor to be made. */
 #define SPIN_PAGES 16
 
-/* All that this node wrote so far is applied at its homes on return. */
-static int release_wait(void)
+/**
+ * dsm_release_wait() - all that this node wrote so far is applied at its homes, and told, on return
+ *
+ * Context: process; waits killably.
+ * Return: 0, -EINTR, -EHOSTDOWN some of it is lost.
+ */
+int dsm_release_wait(void)
 {
 	struct dsm_node *n = &dsm_node;
 	u64 start = dsm_now_ns(), target;
@@ -112,7 +117,7 @@ int dsm_node_release(struct dsm_region *r)
 
 	if (!r->space->n_members)
 		return 0;
-	ret = release_wait();
+	ret = dsm_release_wait();
 	if (ret)
 		return ret;
 	dsm_wait_init(&wait);
@@ -150,11 +155,6 @@ int dsm_node_acquire(struct dsm_region *r)
 }
 
 /* ---- locks ---- */
-
-static struct dsm_lock_owner core_owner(const struct dsm_owner *o)
-{
-	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
-}
 
 /*
  * How an interrupted call ends. Work of the kernel for this thread, such as a completion of
@@ -220,7 +220,7 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 	if (ret)
 		return ret;
 	dsm_wait_init(&wait);
-	wait.w.owner = core_owner(o);
+	wait.w.owner = dsm_shell_owner(o);
 	wait.w.try_only = flags & DSM_LOCK_TRY;
 	dsm_step_begin(&acts);
 	ret = dsm_anylock_acquire(n->engine, r->space, key, &wait.w, &acts);
@@ -236,56 +236,6 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 	} else {
 		dsm_quota_uncharge(o->uid);
 	}
-	return ret;
-}
-
-/**
- * dsm_node_unlock() - give a lock up; the release happens when the token leaves the node
- * @r:   region
- * @key: key
- * @o:   caller
- *
- * Context: process; does not wait.
- * Return: 0, -EPERM not held by this process.
- */
-int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
-{
-	struct dsm_lock_owner owner = core_owner(o);
-	struct dsm_net *net = dsm_node.net;
-	struct dsm_actions acts;
-	bool leaves;
-	int ret;
-
-	dsm_step_begin(&acts);
-	ret = dsm_anylock_release(dsm_node.engine, r->space, key, &owner, &acts);
-	/* The token goes, at once or after what has to be written back before. */
-	leaves = acts.run || acts.flush || acts.xfer;
-	dsm_step_end_flushing(&acts);
-	if (leaves && net)
-		dsm_net_give_way(net);
-	if (ret == DSM_LOCK_COUNTED)
-		dsm_quota_uncharge(o->uid);
-	trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_RELEASED, DSM_NO_NODE);
-	return min(ret, 0);
-}
-
-/**
- * dsm_node_lock_consistent() - the data of a lock taken with -EOWNERDEAD is repaired
- * @r:   region
- * @key: key
- * @o:   caller
- *
- * Context: process.
- * Return: 0, -EPERM not held by this process, -EINVAL it was not in that state.
- */
-int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o)
-{
-	struct dsm_lock_owner owner = core_owner(o);
-	int ret;
-
-	spin_lock(&dsm_node.lock);
-	ret = dsm_anylock_consistent(dsm_node.engine, r->space, key, &owner);
-	spin_unlock(&dsm_node.lock);
 	return ret;
 }
 
@@ -344,7 +294,7 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 	struct arrival *a;
 	int ret;
 
-	ret = release_wait();
+	ret = dsm_release_wait();
 	if (ret)
 		return ret == -EINTR ? -ERESTARTNOINTR : ret;
 	a = kzalloc(sizeof(*a), GFP_KERNEL);
@@ -535,7 +485,7 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
  */
 int dsm_node_flag_set(struct dsm_region *r, u64 key)
 {
-	int ret = release_wait();
+	int ret = dsm_release_wait();
 
 	return ret ? ret : flag_op(r, key, DSM_FLAG_SET, 0);
 }

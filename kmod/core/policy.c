@@ -30,6 +30,10 @@ static const struct preset {
 			 .diffpath = DSM_DIFFPATH_MSG } },
 	{ "hlrc-pipe", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
 			 .pipe_depth = 2, .diffpath = DSM_DIFFPATH_MSG } },
+	/* Seed 000, CSM-None: everything by messages, one diff and its acknowledgement at a time. */
+	{ "csm-none", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH,
+			.fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
+			.diffpath = DSM_DIFFPATH_MSG } },
 	/* No seed has it: one writer or many readers, and the page comes with the right. */
 	{ "sc", { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY,
 		  .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG } },
@@ -40,11 +44,13 @@ static const struct preset {
 };
 
 static const char * const presets_later[] = {
-	"csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb",
+	"csm-dms", "csm-ms", "csm-s", "csm-ms-mg", "csm-none-mg", "csm-adb",
 	"auto",
 };
 
-static const char * const keys_later[] = { "metadata", "bcast" };
+static const char * const keys_later[] = { "bcast" };
+
+static const char * const consistencies[] = { "hlrc", "sc", "cashmere" };
 
 /* Settings that are one of a few words; the word's place is the value. */
 static const struct choice {
@@ -64,7 +70,7 @@ static const struct choice {
 };
 
 #define KNOWN_KEYS \
-	"preset, consistency, home, data, fetch, diff, diffpath, grain, sync, algo, around"
+	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around"
 
 struct word {
 	const char *at;
@@ -178,9 +184,11 @@ static int set_consistency(struct dsm_policy *p, const struct word *v, char *why
 {
 	const struct dsm_policy *hlrc = &presets[0].policy, *sc = preset_find("sc");
 
-	if (word_is(v, "hlrc")) {
+	if (word_is(v, "hlrc") || word_is(v, "cashmere")) {
 		if (p->consistency == DSM_CONSISTENCY_SC)
 			move_as(p, hlrc);
+		p->consistency = word_is(v, "hlrc") ? DSM_CONSISTENCY_HLRC :
+						      DSM_CONSISTENCY_CASHMERE;
 		return 0;
 	}
 	if (word_is(v, "sc")) {
@@ -190,12 +198,21 @@ static int set_consistency(struct dsm_policy *p, const struct word *v, char *why
 		p->consistency = DSM_CONSISTENCY_SC;
 		return 0;
 	}
-	if (word_is(v, "cashmere")) {
-		snprintf(why, why_bytes, "consistency=%.*s is not in this version; use hlrc or sc",
-			 (int)v->len, v->at);
+	snprintf(why, why_bytes, "unknown consistency '%.*s'; use hlrc, cashmere or sc", (int)v->len,
+		 v->at);
+	return -EINVAL;
+}
+
+/* Who has copies is known to the home, which is told by messages: there is nothing to choose yet. */
+static int set_metadata(const struct word *v, char *why, u32 why_bytes)
+{
+	if (word_is(v, "msg"))
+		return 0;
+	if (word_is(v, "rdma")) {
+		snprintf(why, why_bytes, "metadata=rdma is not in this version; use metadata=msg");
 		return -EOPNOTSUPP;
 	}
-	snprintf(why, why_bytes, "unknown consistency '%.*s'; use hlrc or sc", (int)v->len, v->at);
+	snprintf(why, why_bytes, "metadata=%.*s: use msg", (int)v->len, v->at);
 	return -EINVAL;
 }
 
@@ -289,6 +306,8 @@ static int set_one(struct dsm_policy *p, const struct word *key, const struct wo
 		return set_home(p, val, why, why_bytes);
 	if (word_is(key, "consistency"))
 		return set_consistency(p, val, why, why_bytes);
+	if (word_is(key, "metadata"))
+		return set_metadata(val, why, why_bytes);
 	if (word_is(key, "diff"))
 		return set_diff(p, val, why, why_bytes);
 	if (word_is(key, "data"))
@@ -317,6 +336,11 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 	if (p->consistency == DSM_CONSISTENCY_SC && !moves_as(p, preset_find("sc"))) {
 		snprintf(why, why_bytes,
 			 "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole");
+		return -EINVAL;
+	}
+	if (p->consistency == DSM_CONSISTENCY_CASHMERE && p->fetch == DSM_FETCH_READ) {
+		snprintf(why, why_bytes,
+			 "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies");
 		return -EINVAL;
 	}
 	if (p->algo == DSM_ALGO_ARRAY && p->sync != DSM_SYNC_RDMA) {
@@ -399,7 +423,7 @@ int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, char *why, u32 why_b
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 {
 	static const char * const homes[] = { "block", "rr", "first-touch" };
-	const char *consistency = p->consistency == DSM_CONSISTENCY_SC ? "sc" : "hlrc";
+	const char *consistency = consistencies[p->consistency];
 	u32 at, i;
 
 	if (p->home == DSM_HOME_BLOCK && p->block_pages)

@@ -202,6 +202,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_PAGES_LOST] = "pages_lost",
 	[DSM_STAT_LETTERS] = "letters",
 	[DSM_STAT_LETTERS_BY_MESSAGE] = "letters_by_message",
+	[DSM_STAT_EXCL_ENTERS] = "excl_enters",
+	[DSM_STAT_EXCL_BREAKS] = "excl_breaks",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -160,8 +160,11 @@ static int begin(struct io_uring_cmd *cmd, const struct dsm_uring_arg *a, unsign
 		if (IS_ERR(r))
 			return PTR_ERR(r);
 	}
-	if (i == ARRAY_SIZE(rows))
+	if (i == ARRAY_SIZE(rows)) {
+		if (issue_flags & IO_URING_F_NONBLOCK && dsm_node_unlock_waits(r))
+			return -EAGAIN;
 		return dsm_node_unlock(r, a->key, &arg.owner);
+	}
 	arg.kind = rows[i].kind;
 	return start(r, &arg, issue_flags);
 }

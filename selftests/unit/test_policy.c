@@ -19,6 +19,7 @@ struct good {
 #define HLRC(...) { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .diffpath = DSM_DIFFPATH_AUTO, \
 		    .around = 1, .pipe_depth = 4, .pipe_bytes = 32768, __VA_ARGS__ }
 #define BACK(home, diff, rest) "consistency=hlrc,home=" home ",diff=" diff "," rest
+#define CSM_BACK(home, diff, rest) "consistency=cashmere,home=" home ",diff=" diff "," rest
 #define REST "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=on"
 #define BLOCK(n) HLRC(.block_pages = n)
 #define DEFAULTS BACK("block", "pipe:32768:4", REST)
@@ -85,13 +86,23 @@ static const struct good goods[] = {
 	{ "sc,consistency=hlrc", BLOCK(0), DEFAULTS },
 	{ "hlrc-copy,consistency=hlrc", { .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
 	  BACK("block", "orig", "fetch=copy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "consistency=cashmere", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE), CSM_BACK("block", PIPE, REST) },
+	{ "consistency=cashmere,metadata=msg,home=rr", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_RR),
+	  CSM_BACK("rr", PIPE, REST) },
+	{ "sc,consistency=cashmere", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE), CSM_BACK("block", PIPE, REST) },
+	{ "csm-none", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY,
+			.diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
+	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "csm-none,consistency=hlrc", { .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
+					 .diffpath = DSM_DIFFPATH_MSG },
+	  BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
 	{ "around=off", HLRC(.around = 0),
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=off") },
 	/* The longest text there is fits into what travels. */
-	{ "home=block:4294967295,fetch=nocopy,diff=pipe:65536:8,data=rdma-w,grain=8,sync=rdma,algo=array,around=off",
-	  HLRC(.block_pages = 4294967295u, .diffpath = DSM_DIFFPATH_WRITE, .grain_log2 = 3, .sync = DSM_SYNC_RDMA,
+	{ "consistency=cashmere,home=block:4294967295,fetch=nocopy,diff=pipe:65536:8,data=rdma-w,grain=8,sync=rdma,algo=array,around=off",
+	  HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .block_pages = 4294967295u, .diffpath = DSM_DIFFPATH_WRITE, .grain_log2 = 3, .sync = DSM_SYNC_RDMA,
 	       .algo = DSM_ALGO_ARRAY, .around = 0, .pipe_bytes = 65536, .pipe_depth = 8),
-	  BACK("block:4294967295", "pipe:65536:8",
+	  CSM_BACK("block:4294967295", "pipe:65536:8",
 	       "fetch=nocopy,diffpath=write,grain=8,sync=rdma,algo=array,around=off") },
 };
 
@@ -129,7 +140,8 @@ struct refused {
 	const char *why;
 };
 
-#define KNOWN "preset, consistency, home, data, fetch, diff, diffpath, grain, sync, algo, around"
+#define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around"
+#define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
 #define SC_HOME "consistency=sc needs home=block or rr: who may write is decided at a home that does not move"
 #define SC_MOVES "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
@@ -138,8 +150,9 @@ struct refused {
 #define PRESET(name) { name, -EOPNOTSUPP, "preset=" name " is not in this version; use preset=hlrc" }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr or first-touch" }
 static const struct refused refusals[] = {
-	LATER("metadata"), LATER("bcast"),
-	PRESET("csm-dms"), PRESET("csm-ms"), PRESET("csm-s"), PRESET("csm-none"), PRESET("csm-ms-mg"),
+	LATER("bcast"), ONE_OF("metadata", "x", "msg"),
+	{ "metadata=rdma", -EOPNOTSUPP, "metadata=rdma is not in this version; use metadata=msg" },
+	PRESET("csm-dms"), PRESET("csm-ms"), PRESET("csm-s"), PRESET("csm-ms-mg"),
 	PRESET("csm-none-mg"), PRESET("csm-adb"), PRESET("auto"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
@@ -147,8 +160,8 @@ static const struct refused refusals[] = {
 	  "home=migrate is not in this version; use block, block:PAGES, rr or first-touch" },
 	{ "home=migrate@barrier", -EOPNOTSUPP,
 	  "home=migrate@barrier is not in this version; use block, block:PAGES, rr or first-touch" },
-	{ "consistency=cashmere", -EOPNOTSUPP, "consistency=cashmere is not in this version; use hlrc or sc" },
-	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc or sc" },
+	{ "csm-none,fetch=read", -EINVAL, CSM_READ }, { "data=rdma,consistency=cashmere", -EINVAL, CSM_READ },
+	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc, cashmere or sc" },
 	{ "sc,home=first-touch", -EINVAL, SC_HOME }, { "home=first-touch,consistency=sc", -EINVAL, SC_HOME },
 	{ "sc,fetch=read", -EINVAL, SC_MOVES }, { "fetch=read,consistency=sc", -EINVAL, SC_MOVES },
 	{ "consistency=sc,diff=pipe", -EINVAL, SC_MOVES }, { "sc,around=on", -EINVAL, SC_MOVES },

@@ -86,6 +86,8 @@ static const struct {
 	[DSM_STAT_PAGES_LOST] = { "pages_lost", "pages lost with a node" },
 	[DSM_STAT_LETTERS] = { "letters", "barrier and flag records written" },
 	[DSM_STAT_LETTERS_BY_MESSAGE] = { "letters_by_message", "of sync=rdma, but by message" },
+	[DSM_STAT_EXCL_ENTERS] = { "excl_enters", "consistency=cashmere: pages that this node alone had" },
+	[DSM_STAT_EXCL_BREAKS] = { "excl_breaks", "and that another one wanted then" },
 };
 
 static void print_table(const uint64_t *values, unsigned int count)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests of regions with consistency=cashmere: releases that tell, pages that only one node has."""
+from scene import actors, counters, expect, living, ranks, region
+
+PAGE = 4096
+SETTINGS = (("preset=csm-none",), ("consistency=cashmere", "home=rr"), ("preset=csm-none", "home=rr", "diffpath=write"))
+
+
+def totals(c):
+    """Sums over all nodes, in which what was sent was received."""
+    sums = {}
+    for node in living(c):
+        for kind, count in counters(node).items():
+            sums[kind] = sums.get(kind, 0) + count
+    expect(sums["notices_sent"] == sums["notices_received"],
+           f"{sums['notices_sent']} notices sent, {sums['notices_received']} received")
+    expect(sums["diffs"] == sums["diffs_applied"],
+           f"{sums['diffs']} diffs made, {sums['diffs_applied']} applied")
+    return sums
+
+
+def under_each(c, argv, ppn=2, timeout=100):
+    """A program in a region of each kind; what the counters say grew."""
+    for settings in SETTINGS:
+        before = totals(c)
+        with region(c, "1M", *settings) as name:
+            ranks(c, [name if a == "REGION" else a for a in argv], ppn=ppn, timeout=timeout)
+        after = totals(c)
+        for kind in ("notices_sent", "diffs", "excl_enters", "excl_breaks"):
+            expect(after[kind] > before[kind], f"{kind} did not grow with {settings}")
+        expect(after["race_conflicts"] == before["race_conflicts"], "conflicts without a race")
+
+
+def csm_counters_under_locks(c):
+    under_each(c, ["counter", "REGION", 4, 40, 6])
+
+
+def csm_false_sharing(c):
+    under_each(c, ["sharing", "REGION", 4, 15], timeout=120)
+
+
+def csm_barriers(c):
+    under_each(c, ["barriers", "REGION", 4, 20], timeout=120)
+
+
+def csm_exchange(c):
+    under_each(c, ["exchange", 60, 4 * PAGE, "REGION"])
+
+
+def csm_released_is_told(c):
+    """L36: a completed release is seen by whoever acquires next, whatever it acquires."""
+    for settings in SETTINGS:
+        with region(c, "1M", *settings) as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+            for turn in range(1, 20):
+                for page in range(3):
+                    at = page * PAGE + 8 * turn
+                    b.read(at, 0)
+                    a.want(0, "lock", 1)
+                    a.want(0, "write", at, turn)
+                    a.want(0, "unlock", 1)
+                    b.want(0, "lock", 2)
+                    b.read(at, turn)
+                    b.want(0, "unlock", 2)
+
+
+def csm_only_one_has_it(c):
+    """A page that nobody else has costs no diff, no twin and no notice, however often it is released."""
+    last = c.nodes[-1]
+    for settings in SETTINGS[:1] + (("preset=csm-none", "home=block:1"),):
+        # Of two neighbours one is homed elsewhere.
+        with region(c, "1M", *settings) as name, actors(name, c.nodes[0], last) as (a, b):
+            for page in range(2):
+                a.want(0, "write", page * PAGE, 1)
+            before = totals(c)
+            for turn in range(2, 30):
+                for page in range(2):
+                    a.want(0, "lock", 1)
+                    a.want(0, "write", page * PAGE, turn)
+                    a.want(0, "unlock", 1)
+            after = totals(c)
+            for kind in ("diffs", "twins", "notices_sent", "excl_breaks", "page_transfers"):
+                expect(after[kind] == before[kind], f"{kind} grew with {settings}")
+            for page in range(2):
+                b.want(0, "lock", 1)
+                b.read(page * PAGE, 29)
+                b.want(0, "unlock", 1)
+            after = totals(c)
+            expect(after["excl_breaks"] == before["excl_breaks"] + 2, "not each page was given back once")
+            a.want(0, "lock", 1)
+            a.want(0, "write", 0, 77)
+            a.want(0, "unlock", 1)
+            b.want(0, "lock", 1)
+            b.read(0, 77)
+            b.want(0, "unlock", 1)
