@@ -130,6 +130,31 @@ static int scatter(uint64_t offset, uint64_t count, uint64_t step, uint64_t valu
 	return 0;
 }
 
+/* Condition variables and semaphores at offset @a. */
+static int execute_wait(const char *what, uint64_t a, uint64_t b)
+{
+	struct dsm_cond *cond = (struct dsm_cond *)((char *)dsm_base(d) + a);
+	struct dsm_sem *sem = (struct dsm_sem *)cond;
+
+	if (!strcmp(what, "cond_init"))
+		return dsm_cond_init(d, cond);
+	if (!strcmp(what, "cond_wait"))
+		return dsm_cond_wait(d, cond, b);
+	if (!strcmp(what, "cond_signal"))
+		return dsm_cond_signal(d, cond);
+	if (!strcmp(what, "cond_broadcast"))
+		return dsm_cond_broadcast(d, cond);
+	if (!strcmp(what, "sem_init"))
+		return dsm_sem_init(d, sem, b);
+	if (!strcmp(what, "sem_wait"))
+		return dsm_sem_wait(d, sem);
+	if (!strcmp(what, "sem_trywait"))
+		return dsm_sem_trywait(d, sem);
+	if (!strcmp(what, "sem_post"))
+		return dsm_sem_post(d, sem);
+	fail("no command %s", what);
+}
+
 static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t e, uint64_t *value)
 {
 	struct timespec until;
@@ -168,6 +193,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return madvise((char *)dsm_base(d) + a, b, MADV_WILLNEED) ? -errno : 0;
 	if (!strcmp(what, "scatter"))
 		return scatter(a, b, c, e, value);
+	if (!strncmp(what, "cond_", 5) || !strncmp(what, "sem_", 4))
+		return execute_wait(what, a, b);
 	*value = b;
 	if (!strcmp(what, "write"))
 		return access_word(a, true, value);

@@ -45,6 +45,30 @@ int dsm_flag_set(struct dsm *d, uint64_t key);
 int dsm_flag_wait(struct dsm *d, uint64_t key);
 int dsm_flag_clear(struct dsm *d, uint64_t key);
 
+/*
+ * In memory that all who use them share; they are their address, so they are never copied or
+ * moved. Made and used again without a message; there is no end to how many there are.
+ */
+struct dsm_cond {
+	uint64_t lock;
+	uint64_t queue[2];
+};
+
+struct dsm_sem {
+	uint64_t value;
+	uint64_t queue[2];
+};
+
+int dsm_cond_init(struct dsm *d, struct dsm_cond *c);
+int dsm_cond_wait(struct dsm *d, struct dsm_cond *c, uint64_t lock_key);
+int dsm_cond_signal(struct dsm *d, struct dsm_cond *c);
+int dsm_cond_broadcast(struct dsm *d, struct dsm_cond *c);
+
+int dsm_sem_init(struct dsm *d, struct dsm_sem *s, uint64_t value);
+int dsm_sem_wait(struct dsm *d, struct dsm_sem *s);
+int dsm_sem_trywait(struct dsm *d, struct dsm_sem *s);
+int dsm_sem_post(struct dsm *d, struct dsm_sem *s);
+
 int dsm_acquire(struct dsm *d);
 int dsm_release(struct dsm *d);
 int dsm_prefetch(struct dsm *d, const void *addr, size_t len);

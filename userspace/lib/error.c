@@ -14,22 +14,70 @@
 
 static __thread char text[640];
 
-int dsm_error_set(int err, const char *fmt, ...)
+static void set_text(int err, const char *hint, const char *fmt, va_list ap)
 {
 	char reason[64];
-	const char *hint = dsm_error_hint(err);
-	size_t used;
-	va_list ap;
-	int n;
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
+	size_t used = n < 0 ? 0 : (size_t)n;
 
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	used = n < 0 ? 0 : (size_t)n;
 	if (used < sizeof(text))
 		snprintf(text + used, sizeof(text) - used, ": %s%s%s",
 			 strerror_r(err, reason, sizeof(reason)) ? "error" : reason,
 			 *hint ? ": " : "", hint);
+}
+
+int dsm_error_set(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	set_text(err, dsm_error_hint(err), fmt, ap);
+	va_end(ap);
+	return -err;
+}
+
+#define SILENT_MS 1000
+
+/*
+ * "node 2 is lost: REASON, ..." into @list; false: none is. Another node may have found a third one
+ * lost that this one has only not heard from for some time.
+ */
+static bool name_lost(const struct dsm *d, char *list, size_t room)
+{
+	struct dsm_ioc_node_info info = { .size = sizeof(info), .node = DSM_NODE_ANY };
+	size_t used = 0;
+	int node, last, n;
+
+	if (dsm_ioctl(d, DSM_IOC_NODE_INFO, &info))
+		return false;
+	last = info.max_id;
+	for (node = 0; node <= last && used < room; node++) {
+		info = (struct dsm_ioc_node_info){ .size = sizeof(info), .node = (uint16_t)node };
+		n = 0;
+		if (dsm_ioctl(d, DSM_IOC_NODE_INFO, &info))
+			continue;
+		if (info.state == DSM_NODE_LOST)
+			n = snprintf(list + used, room - used, "%snode %d is lost: %.63s",
+				     used ? ", " : "", node, info.reason);
+		else if (info.state == DSM_NODE_UP && info.silent_ms > SILENT_MS)
+			n = snprintf(list + used, room - used, "%snode %d is silent for %u ms",
+				     used ? ", " : "", node, info.silent_ms);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return used;
+}
+
+int dsm_error_of(const struct dsm *d, int err, const char *fmt, ...)
+{
+	const char *hint = dsm_error_hint(err);
+	char lost[256];
+	va_list ap;
+
+	if (err == EHOSTDOWN && name_lost(d, lost, sizeof(lost)))
+		hint = lost;
+	va_start(ap, fmt);
+	set_text(err, hint, fmt, ap);
+	va_end(ap);
 	return -err;
 }
 

@@ -16,9 +16,11 @@
 
 /*
  * Keys from here on belong to the library, in the lock space of each heap region: see heap.h.
- * Programs keep below; barriers and flags have no reserved keys.
+ * Programs keep below. Of flags the upper half of all keys is the library's, in every region: see
+ * queue.h. Barriers have no reserved keys.
  */
 #define DSM_KEY_RESERVED 0xffffffff00000000ull
+#define DSM_FLAG_RESERVED (1ull << 63)
 
 struct dsm {
 	struct dsm *next;	/* all handles of the process; under the list's mutex */
@@ -38,6 +40,10 @@ struct dsm {
 /* Keeps the line for dsm_error(); returns -err. */
 DSM_HIDDEN int dsm_error_set(int err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The same, and says which nodes are lost if @err is EHOSTDOWN. */
+DSM_HIDDEN int dsm_error_of(const struct dsm *d, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* A short advice for an errno that the module gives in many places; "" if there is none. */
 DSM_HIDDEN const char *dsm_error_hint(int err);

@@ -22,7 +22,7 @@ static int lock_call(struct dsm *d, const char *who, unsigned long request, uint
 	int ret = dsm_ioctl(d, request, &arg);
 
 	if (ret)
-		return dsm_error_set(-ret, "%s: key 0x%" PRIx64 " of %s", who, key, d->path);
+		return dsm_error_of(d, -ret, "%s: key 0x%" PRIx64 " of %s", who, key, d->path);
 	return 0;
 }
 
@@ -83,8 +83,8 @@ int dsm_barrier(struct dsm *d, uint64_t key, unsigned int parties)
 		ret = dsm_ioctl(d, DSM_IOC_BARRIER, &arg);
 	} while (ret == -EINTR);
 	if (ret)
-		return dsm_error_set(-ret, "dsm_barrier: key 0x%" PRIx64 " of %s with %u parties",
-				     key, d->path, parties);
+		return dsm_error_of(d, -ret, "dsm_barrier: key 0x%" PRIx64 " of %s with %u parties",
+				    key, d->path, parties);
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static int flag_call(struct dsm *d, const char *who, unsigned long request, uint
 	int ret = dsm_ioctl(d, request, &arg);
 
 	if (ret)
-		return dsm_error_set(-ret, "%s: key 0x%" PRIx64 " of %s", who, key, d->path);
+		return dsm_error_of(d, -ret, "%s: key 0x%" PRIx64 " of %s", who, key, d->path);
 	return 0;
 }
 
