@@ -38,6 +38,8 @@ GROUPS = (
     guests("bench", "bench", "6.12", "full", ("check", "all"), 2, 480),
     guests("examples", "examples", "6.12", "full", ("check", "all"), 2, 900),
     guests("apps", "apps", "6.12", "full", ("check", "all"), 3, 300),
+    guests("parmacs-6.12", "parmacs", "6.12", "full", ("check", "all"), 2, 400),
+    guests("parmacs-6.1", "parmacs", "6.1", "full", ("check", "all"), 2, 400),
     guests("ssh", "ssh", "6.12", "full", ("check", "all"), 1, 300),
     guests("ksft-6.12", "ksft", "6.12", "full", ("check", "quick", "all"), 1, 600),
     guests("ksft-6.1", "ksft", "6.1", "full", ("check", "all"), 1, 600),

@@ -3,7 +3,7 @@
 /*
  * Layout of the heap inside a region, as every process on every node sees it.
  *
- *   page 0       struct heap_head: constant once written
+ *   page 0       struct heap_head: constant once written; its second half is parmacs.h's
  *   page 1       struct heap_runs: free runs of pages        lock KEY_RUNS
  *   page 2..15   struct heap_class, one page per size class  lock KEY_CLASS + class
  *   page 16..    struct heap_entry[pages]: what each page of the region is
@@ -33,6 +33,7 @@
 #define HEAP_PAGE 4096ull			/* whatever the page size of the machine */
 #define HEAP_CLASSES 14
 #define HEAP_BINS 64
+#define HEAP_ROOT_OFFSET 2048			/* of struct parmacs_root */
 #define HEAP_RUNS_PAGE 1
 #define HEAP_CLASS_PAGE 2
 #define HEAP_TABLE_PAGE 16
@@ -41,6 +42,7 @@
 #define HEAP_KEY_INIT (DSM_KEY_RESERVED + 0)
 #define HEAP_KEY_RUNS (DSM_KEY_RESERVED + 1)
 #define HEAP_KEY_CLASS (DSM_KEY_RESERVED + 16)
+#define HEAP_KEY_ALIVE (DSM_KEY_RESERVED + 0x10000)	/* and a rank: see parmacs.c */
 
 struct heap_head {
 	uint64_t magic;		/* written last */
