@@ -7,6 +7,7 @@
  * for the page ends with the answer or with the death of who should give it. Knows no page tables
  * and no messages.
  */
+#include "core/csm.h"
 #include "core/fetch.h"
 #include "core/page.h"
 #include "core/release.h"
@@ -84,13 +85,19 @@ static u32 around(void *ctx, u32 idx, u32 n, struct page **frames)
 static void around_again(void *ctx, u32 idx, u32 n, struct page **frames)
 {
 	struct dsm_region *r = ctx;
+	struct dsm_page *p;
 	u32 i;
 
 	spin_lock(&dsm_node.lock);
-	for (i = 0; i < n; i++)
-		if (frames[i] &&
-		    dsm_page_right(xa_load(&r->table, idx + 1 + i)) < DSM_PAGE_READABLE)
+	for (i = 0; i < n; i++) {
+		if (!frames[i])
+			continue;
+		p = xa_load(&r->table, idx + 1 + i);
+		if (dsm_page_right(p) < DSM_PAGE_READABLE)
 			frames[i] = NULL;
+		else
+			dsm_csm_mapped(dsm_node.engine, p);
+	}
 	spin_unlock(&dsm_node.lock);
 }
 

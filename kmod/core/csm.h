@@ -34,6 +34,16 @@ int dsm_csm_on_notice_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_
 enum dsm_grant dsm_csm_register(struct dsm_engine *e, struct dsm_page *p, u16 from, enum dsm_fetch_want want);
 /* A thread of the home, or a node, wants a page in HX or HO. */
 void dsm_csm_want(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+/*
+ * A page that is readable here is mapped without a fault of its own: at its home that is a use, or it could be
+ * granted exclusively under the mapping (mutant M99).
+ */
+static inline void dsm_csm_mapped(const struct dsm_engine *e, struct dsm_page *p)
+{
+	if (dsm_page_is_csm(p) && p->home == e->self)
+		p->csm |= DSM_CSM_USED;
+}
+
 /* A page in HX is write-protected. */
 void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts);
 /* Who may have a copy, as an acknowledgement tells it. */

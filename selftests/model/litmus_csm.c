@@ -69,7 +69,13 @@ PROG(dma_b, HEAR(0), LOAD(0, 0, 2), STORE(0, 2, 3), HEAR(1), LOCK(0), LOAD(0, 0,
 PROG(crash_a, STORE(0, 0, 1), SET(0), STORE(0, 1, 2), LOCK(0), INC(0, 2), UNLOCK(0));
 PROG(crash_b, WAIT(0), LOAD(0, 0, 0), LOCK(0), INC(0, 2), UNLOCK(0));
 
+/* The home maps a page that it has not used, and another node wants to have it exclusively. */
+PROG(around_a, AROUND, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), AROUND, LOCK(0), INC(1, 0), UNLOCK(0), LOOP(1, 0));
+PROG(around_b, LOCK(0), STORE(0, 0, 5), UNLOCK(0), AROUND, TELL(0), LOCK(0), INC(1, 0), INC(0, 0), UNLOCK(0));
+PROG(around_h, HEAR(0), AROUND, LOCK(0), LOAD(0, 0, 0), LOAD(1, 0, 1), UNLOCK(0), AROUND, LOCK(0), INC(0, 0), UNLOCK(0));
+
 static const struct litmus own[] = {
+	{ "around", 3, 3, { A, B, C }, 0, { around_a, around_b, around_h }, NULL },
 	{ "L18", 3, 2, { A, B }, 0, { l18_a, l18_b }, NULL },
 	{ "L19", 3, 2, { A, B }, 0, { l19_a, l19_b }, NULL },
 	{ "L36", 3, 2, { A, B }, 0, { l36_a, l36_b }, l36_final },

@@ -52,6 +52,7 @@ enum op_kind {
 	OP_EARLY,	/* start a release, do not wait (twin pool low) */
 	OP_PREFETCH,	/* fault page a for reading without waiting */
 	OP_AHEAD,	/* fetch all pages ahead */
+	OP_AROUND,	/* map what is readable, as a fault does along */
 	OP_TELL,	/* through pipe a, outside dsm */
 	OP_HEAR,
 	OP_PIN,		/* page a becomes the target of a DMA */
@@ -90,6 +91,7 @@ struct op {
 #define EARLY { OP_EARLY, 0, 0, 0 }
 #define PREFETCH(p) { OP_PREFETCH, p, 0, 0 }
 #define AHEAD { OP_AHEAD, 0, 0, 0 }
+#define AROUND { OP_AROUND, 0, 0, 0 }
 #define TELL(k) { OP_TELL, k, 0, 0 }
 #define HEAR(k) { OP_HEAR, k, 0, 0 }
 #define PIN(p) { OP_PIN, p, 0, 0 }

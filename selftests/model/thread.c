@@ -451,6 +451,16 @@ static void local_op(struct thread *t)
 			fail("not all pages were looked at");
 		step_end(n, &acts);
 		break;
+	case OP_AROUND:
+		say("%s maps what is here", thread_name(t));
+		for (p = 0; p < MAX_PAGES; p++) {
+			if (!n->exists[p] || !n->frame[p] || n->lock_of[p] || n->pte[t->mm][p] != DSM_PAGE_NONE ||
+			    dsm_page_right(&n->page[p]) < DSM_PAGE_READABLE)
+				continue;
+			dsm_csm_mapped(&n->e, &n->page[p]);
+			n->pte[t->mm][p] = DSM_PAGE_READABLE;
+		}
+		break;
 	case OP_TELL:
 		w.pipe[op->a] = true;
 		break;
