@@ -160,7 +160,7 @@ static bool is_registered(struct dsm_region *r, u32 idx)
 	struct dsm_key key;
 	bool found;
 
-	if (s->policy.fetch != DSM_FETCH_READ || s->policy.home == DSM_HOME_FIRST_TOUCH)
+	if (s->policy.fetch != DSM_FETCH_READ || dsm_policy_claims(&s->policy))
 		return false;
 	spin_lock(&dsm_node.lock);
 	found = dsm_env_key_find(s, idx, dsm_page_manager(s, idx), &key);

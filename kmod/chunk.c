@@ -66,7 +66,7 @@ static bool may_home(const struct dsm_region *r, u32 idx)
 {
 	const struct dsm_space *s = r->space;
 
-	return s->policy.home == DSM_HOME_FIRST_TOUCH ||
+	return dsm_policy_claims(&s->policy) ||
 	       s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)] ==
 	       dsm_node.engine->self;
 }

@@ -622,6 +622,8 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_LETTERS_BY_MESSAGE] = c->letters_by_message;
 	out[DSM_STAT_EXCL_ENTERS] = c->excl_enters;
 	out[DSM_STAT_EXCL_BREAKS] = c->excl_breaks;
+	out[DSM_STAT_MIGRATIONS] = c->migrations;
+	out[DSM_STAT_MIGRATION_ATTEMPTS] = c->migration_attempts;
 	out[DSM_STAT_PREFETCH_ISSUED] = c->ahead_issued;
 	out[DSM_STAT_PREFETCH_HITS] = c->ahead_hits;
 	out[DSM_STAT_PREFETCH_WASTED] = c->ahead_wasted;

@@ -212,6 +212,8 @@ enum dsm_stat {
 	DSM_STAT_LETTERS_BY_MESSAGE,	/* of such regions, but sent as messages */
 	DSM_STAT_EXCL_ENTERS,		/* consistency=cashmere: pages that only this node had */
 	DSM_STAT_EXCL_BREAKS,		/* and that another one wanted then */
+	DSM_STAT_MIGRATIONS,		/* home=migrate: pages whose home this node became */
+	DSM_STAT_MIGRATION_ATTEMPTS,	/* and that it wanted to */
 	DSM_STAT_COUNT
 };
 
@@ -380,6 +382,12 @@ struct dsm_ioc_logp {
 #define DSM_IOC_PREFETCH	_IOW(DSM_IOC_MAGIC, 0x29, struct dsm_ioc_range)
 /* Allow read and write on a heap region. */
 #define DSM_IOC_FORCE_RAW	_IOW(DSM_IOC_MAGIC, 0x2a, struct dsm_ioc_plain)
+/*
+ * Pages of the region that this node homes go to the next nodes that touch them, with their bytes. -EACCES: not
+ * open for writing; -EOPNOTSUPP: homes of this region do not move, for which it takes
+ * consistency=cashmere, home=first-touch or migrate, diff=orig, diffpath=msg.
+ */
+#define DSM_IOC_UNCLAIM		_IOW(DSM_IOC_MAGIC, 0x2c, struct dsm_ioc_plain)
 #define DSM_IOC_LOCK_TABLE	_IOWR(DSM_IOC_MAGIC, 0x2b, struct dsm_ioc_lock_table)
 
 /*

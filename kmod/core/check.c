@@ -114,15 +114,32 @@ static bool check_list(struct dsm_reader *r, u32 each)
 
 static bool check_page(struct dsm_reader *r)
 {
+	static const u8 zeros[sizeof(((struct dsm_wire_moved *)0)->reserved)];
+	struct dsm_wire_moved moved = {};
 	struct dsm_wire_page body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (r->bad || body.status > DSM_PAGE_STATUS_GONE || body.grant > DSM_GRANT_EXCLUSIVE ||
+	if (r->bad || body.status > DSM_PAGE_STATUS_MOVED || body.grant > DSM_GRANT_EXCLUSIVE ||
 	    body.reserved2)
 		return false;
-	if (body.status == DSM_PAGE_STATUS_DATA)
+	if (body.status == DSM_PAGE_STATUS_MOVED)
+		dsm_reader_take(r, &moved, sizeof(moved));
+	if (moved.bytes > DSM_MOVED_ZERO || memcmp(moved.reserved, zeros, sizeof(zeros)))
+		return false;
+	if (body.status == DSM_PAGE_STATUS_DATA || moved.bytes == DSM_MOVED_DATA)
 		dsm_reader_skip(r, DSM_PAGE_BYTES);
 	return dsm_reader_done(r);
+}
+
+static bool check_back(struct dsm_reader *r)
+{
+	struct dsm_wire_back body;
+	u32 idx;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	return !r->bad && !body.reserved && !body.reserved2 && dsm_reader_left(r) &&
+	       dsm_diff_check(r->pos, dsm_reader_left(r), DSM_PAGE_BYTES, &idx) ==
+		       (int)dsm_reader_left(r);
 }
 
 static bool check_lock(struct dsm_reader *r, u8 type)
@@ -209,6 +226,8 @@ static bool check_body(struct dsm_reader *r, u8 type)
 	switch (type) {
 	case DSM_MSG_PAGE:
 		return check_page(r);
+	case DSM_MSG_DIFF_BACK:
+		return check_back(r);
 	case DSM_MSG_DIFF_ACK:
 		return dsm_reader_left(r) && dsm_reader_left(r) % sizeof(struct dsm_wire_ack) == 0;
 	case DSM_MSG_INTERVALS:

@@ -41,6 +41,7 @@ void dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 	dsm_assert(!(p->flags & DSM_PF_UNACKED));
 	dsm_page_set_state(p, DSM_PAGE_UPG);
 	p->xid = ++e->next_xid;
+	e->stats.migration_attempts += dsm_page_moves(p);
 	dsm_act_send(acts, message(e, p, DSM_CLASS_REQ, DSM_MSG_CSM_UPGRADE, p->xid));
 }
 
@@ -189,6 +190,7 @@ static int on_grant(struct dsm_engine *e, struct dsm_page *p, const struct dsm_w
 		dsm_page_set_state(p, p->csm & DSM_CSM_STALE ? DSM_PAGE_INV : DSM_PAGE_RD);
 		p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE);
 	}
+	dsm_page_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 	return 0;
 }

@@ -10,6 +10,7 @@
  * forgotten before it has looked (L9, mutant M1).
  */
 #include "csm.h"
+#include "move.h"
 #include "release.h"
 
 static u64 bit(u16 node)
@@ -33,6 +34,11 @@ enum dsm_grant dsm_csm_register(struct dsm_engine *e, struct dsm_page *p, u16 fr
 {
 	(void)e;
 	p->sharers |= bit(from);
+	if (dsm_page_moves(p)) {
+		p->nacks = 0;
+		return want != DSM_WANT_EXCLUSIVE && p->state == DSM_PAGE_HOME ? DSM_GRANT_SOLE :
+										 DSM_GRANT_NONE;
+	}
 	if (p->sharers != bit(from) || p->csm & DSM_CSM_USED)
 		return DSM_GRANT_NONE;
 	if (want != DSM_WANT_EXCLUSIVE)
@@ -78,8 +84,17 @@ void dsm_csm_want(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *
 	}
 }
 
-/* Each in a step of its own: they may be as many as there are nodes, and of several pages. */
-static void replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+/**
+ * dsm_csm_replay() - answer the fetches that waited for a page
+ * @e:    engine
+ * @p:    page
+ * @acts: actions
+ *
+ * Each in a step of its own: they may be as many as there are nodes, and of several pages.
+ *
+ * Context: engine lock held.
+ */
+void dsm_csm_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	struct dsm_request *q, *tmp;
 
@@ -118,7 +133,7 @@ void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 	} else {
 		dsm_page_set_state(p, DSM_PAGE_HOME);
 	}
-	replay(e, p, acts);
+	dsm_csm_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 }
 
@@ -146,15 +161,28 @@ void dsm_csm_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actio
 static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
 		      const struct dsm_wire_csm *body, u32 xid, struct dsm_actions *acts)
 {
+	const struct dsm_asker to = { .node = from, .want = DSM_WANT_EXCLUSIVE, .xid = xid };
 	struct dsm_wire_csm out = { .idx = body->idx };
 	struct dsm_msgbuf *m;
 
+	if (dsm_page_may_move(p) && p->home != e->self) {
+		dsm_move_elsewhere(e, p, &to, acts);
+		return 0;
+	}
 	/* Who has a copy is in the set, so it is exclusive nowhere. */
 	if (!(p->sharers & bit(from)) || (p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
 		return -EPROTO;
+	if (dsm_move_may(p, to.want)) {
+		dsm_move_give(e, p, &to, p->ver == le64_to_cpu(body->ver), acts);
+		return 0;
+	}
 	/* A copy that lacks a version would bring its old bytes back (decisions.md P2, mutant M22). */
 	out.granted = p->state == DSM_PAGE_HOME && p->sharers == bit(from) &&
 		      !(p->csm & DSM_CSM_USED) && p->ver == le64_to_cpu(body->ver);
+	if (dsm_page_moves(p)) {
+		p->nacks = 0;
+		out.granted = false;
+	}
 	if (out.granted)
 		dsm_page_set_state(p, DSM_PAGE_HO);
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_GRANT, p->space->id, xid);
@@ -171,7 +199,7 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 
 	if (p->state == DSM_PAGE_LOST)
 		return 0;
-	if (p->state != DSM_PAGE_HB || p->sharers != bit(from))
+	if (p->state != DSM_PAGE_HB || p->home != e->self || p->sharers != bit(from))
 		return -EPROTO;
 	memcpy(dsm_env_bytes(p->frame), data, DSM_PAGE_BYTES);
 	p->ver++;
@@ -181,14 +209,15 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_BACK_ACK, p->space->id, 0);
 	dsm_wire_put(m, &body, sizeof(body));
 	dsm_act_send(acts, m);
-	replay(e, p, acts);
+	dsm_csm_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 	return 0;
 }
 
+/* Or was, so that nobody who asks it here is wrong. */
 static bool is_home(const struct dsm_engine *e, const struct dsm_page *p)
 {
-	return dsm_page_is_csm(p) && p->home == e->self && p->state != DSM_PAGE_FREE;
+	return dsm_page_is_csm(p) && (p->home == e->self || dsm_page_may_move(p)) && p->state != DSM_PAGE_FREE;
 }
 
 static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
@@ -215,7 +244,9 @@ static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hd
 	while (dsm_reader_left(r)) {
 		dsm_reader_take(r, &idx, sizeof(idx));
 		p = dsm_page_find(e, region, le32_to_cpu(idx));
-		p->sharers &= ~bit(from);
+		/* Who is home by now goes on telling it, which is allowed. */
+		if (p->home == e->self)
+			p->sharers &= ~bit(from);
 		dsm_wire_put(m, &idx, sizeof(idx));
 	}
 	dsm_act_send(acts, m);
@@ -269,7 +300,7 @@ void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 	if (owned && p->sharers == bit(node)) {
 		dsm_page_set_state(p, DSM_PAGE_LOST);
 		e->stats.pages_lost++;
-		replay(e, p, acts);
+		dsm_csm_replay(e, p, acts);
 		dsm_page_wake(p, acts);
 	}
 	p->sharers &= ~bit(node);

@@ -12,6 +12,7 @@
 #include "flag.h"
 #include "interval.h"
 #include "lock.h"
+#include "move.h"
 #include "page.h"
 #include "release.h"
 #include "rlock.h"
@@ -354,6 +355,8 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 		return dsm_direct_on_message(e, from, &hdr, &r, acts);
 	case DSM_MSG_DIFF_ACK:
 		return dsm_page_on_diff_ack(e, from, &hdr, &r, acts);
+	case DSM_MSG_DIFF_BACK:
+		return dsm_move_on_back(e, from, &hdr, &r, acts);
 	case DSM_MSG_INTERVAL_PULL:
 		return dsm_know_on_pull(e, from, &hdr, &r, acts);
 	case DSM_MSG_INTERVALS:

@@ -96,6 +96,7 @@ enum dsm_sc_state {
 #define DSM_PF_AHEAD 0x400u	/* fetched ahead, not used yet */
 #define DSM_PF_LENT 0x800u	/* the twin is a transfer's: dropping it does not free it */
 #define DSM_PF_KEPT 0x1000u	/* written all the time: flushed without being write-protected */
+#define DSM_PF_UNCLAIMED 0x8000u	/* home: it moves to the next node that touches it */
 /* Not KEPT: intervals in a row that wrote it, less one. KEPT: flushes in a row that found nothing. */
 #define DSM_PF_STREAK 0x6000u
 #define DSM_PF_STREAK_ONE 0x2000u
@@ -140,13 +141,13 @@ struct dsm_sc {
  * @space:    region it belongs to
  * @idx:      page index within the region; fixed
  * @xid:      request id of the outstanding fetch
- * @home:     home node; at a first-touch manager authoritative, elsewhere a hint that a
- *            NACK corrects
+ * @home:     home node; at a first-touch manager authoritative, elsewhere, and with home=migrate also there,
+ *            a hint that a NACK corrects
  * @state:    enum dsm_page_state; changed only by set_state() in page.c
  * @flags:    DSM_PF_* or DSM_SCF_*
  * @rel_cur:  release slot that gets this flush or unacked diff; sc, at the home: who is being served
  * @rel_next: release slot that waits (PENDING)
- * @nacks:    NACKs in a row
+ * @nacks:    NACKs in a row; home=migrate, at the home: moves in a row
  * @csm:      DSM_CSM_*
  *
  * @sc:       pages of regions with consistency=sc: takes the place of the first four
@@ -459,7 +460,7 @@ struct dsm_core_stats {
 	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
 	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
 	u64 letters, letters_by_message;
-	u64 excl_enters, excl_breaks;
+	u64 excl_enters, excl_breaks, migrations, migration_attempts;
 };
 
 /**

@@ -11,6 +11,7 @@
 #include "fetch.h"
 #include "csm.h"
 #include "diff.h"
+#include "move.h"
 #include "release.h"
 
 #define MAX_NACKS 4
@@ -54,7 +55,7 @@ static bool can_read(const struct dsm_engine *e, const struct dsm_page *p, struc
 
 	/* A first-touch manager that is asked first may have a frame, but no bytes. */
 	return s->policy.fetch == DSM_FETCH_READ &&
-	       (s->policy.home != DSM_HOME_FIRST_TOUCH || p->flags & DSM_PF_HOMED) &&
+	       (!dsm_policy_claims(&s->policy) || p->flags & DSM_PF_HOMED) &&
 	       dsm_env_key_find(s, p->idx, p->home, key);
 }
 
@@ -101,7 +102,7 @@ static bool is_untold(const struct dsm_engine *e, const struct dsm_page *p)
 	if (dsm_page_is_csm(p))
 		return false;
 	return p->state == DSM_PAGE_INV && !p->need && !p->ver && s->all_told && !e->inval_all &&
-	       s->policy.home != DSM_HOME_FIRST_TOUCH && !(s->told[bit / 64] & 1ull << bit % 64);
+	       !dsm_policy_claims(&s->policy) && !(s->told[bit / 64] & 1ull << bit % 64);
 }
 
 /**
@@ -130,8 +131,10 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 	}
 	dsm_page_set_state(p, p->state == DSM_PAGE_WRS ? DSM_PAGE_WRF : DSM_PAGE_FET);
 	p->csm &= ~DSM_CSM_IDLE;
-	if (write && dsm_page_is_csm(p) && p->state == DSM_PAGE_FET)
+	if (write && dsm_page_is_csm(p) && p->state == DSM_PAGE_FET) {
 		p->csm |= DSM_CSM_WRITER;
+		e->stats.migration_attempts += dsm_page_moves(p);
+	}
 	if (can_read(e, p, &key))
 		start_read(e, p, &key, acts);
 	else
@@ -248,7 +251,10 @@ static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct d
 		unanswered(e, p, acts);
 		return 0;
 	}
-	if (home >= e->n_nodes || ++p->nacks > MAX_NACKS)
+	/* A hint of a page that moves leads to its home; the manager's is older. */
+	if (dsm_page_may_move(p) && home >= DSM_MAX_NODES)
+		return -EPROTO;
+	if (!dsm_page_may_move(p) && (home >= e->n_nodes || ++p->nacks > MAX_NACKS))
 		home = manager;
 	/* Only the manager itself may have nobody else to ask; then the page can't be had. */
 	if (home == e->self)
@@ -264,7 +270,7 @@ static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct d
 static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 {
 	if (p->state != DSM_PAGE_FET || p->flags & DSM_PF_AHEAD ||
-	    p->space->policy.home != DSM_HOME_FIRST_TOUCH)
+	    !dsm_policy_claims(&p->space->policy))
 		return -EPROTO;
 	memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
 	p->home = e->self;
@@ -334,6 +340,27 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	return 0;
 }
 
+/* The question whether the home may come here was put to another node: write as others do. */
+static int ask_no_more(struct dsm_engine *e, struct dsm_page *p, u16 home, struct dsm_actions *acts)
+{
+	if (!dsm_page_may_move(p) || home >= DSM_MAX_NODES || home == e->self)
+		return -EPROTO;
+	p->home = home;
+	dsm_page_set_state(p, p->csm & DSM_CSM_STALE ? DSM_PAGE_INV : DSM_PAGE_RD);
+	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE);
+	answered(e, p, acts);
+	return 0;
+}
+
+static bool awaits(const struct dsm_page *p, u8 status)
+{
+	if (p->flags & DSM_PF_READ)
+		return false;
+	if (p->state == DSM_PAGE_UPG)
+		return status == DSM_PAGE_STATUS_NACK || status == DSM_PAGE_STATUS_MOVED;
+	return dsm_page_fetching(p);
+}
+
 /**
  * dsm_fetch_on_reply() - message PAGE
  * @e:    engine
@@ -355,13 +382,16 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 
 	dsm_reader_take(r, &body, sizeof(body));
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
-	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) || p->flags & DSM_PF_READ ||
-	    !dsm_page_fetching(p)) {
+	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) || !awaits(p, body.status)) {
 		e->stats.stale_replies++;
 		return 0;
 	}
 	switch (body.status) {
+	case DSM_PAGE_STATUS_MOVED:
+		return dsm_move_take(e, p, le64_to_cpu(body.ver), r, acts);
 	case DSM_PAGE_STATUS_NACK:
+		if (p->state == DSM_PAGE_UPG)
+			return ask_no_more(e, p, le16_to_cpu(body.home), acts);
 		return retry_at(e, p, le16_to_cpu(body.home), acts);
 	case DSM_PAGE_STATUS_HOME:
 		err = take_home(e, p, le64_to_cpu(body.ver));

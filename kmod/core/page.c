@@ -12,6 +12,7 @@
 #include "csm.h"
 #include "diff.h"
 #include "fetch.h"
+#include "move.h"
 #include "pipe.h"
 #include "release.h"
 #include "sc.h"
@@ -34,7 +35,7 @@ void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p
 		p->state = DSM_SC_I;
 	else if (p->home != e->self)
 		p->state = DSM_PAGE_INV;
-	else if (s->policy.home == DSM_HOME_FIRST_TOUCH)
+	else if (dsm_policy_claims(&s->policy))
 		p->state = DSM_PAGE_FREE;
 	else
 		p->state = DSM_PAGE_HOME;
@@ -98,8 +99,10 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
 	case DSM_PAGE_EX:
 	case DSM_PAGE_HX:
 		dsm_fetch_used(e, p);
-		if (p->home == e->self)
+		if (p->home == e->self) {
 			p->csm |= DSM_CSM_USED;
+			p->flags &= ~DSM_PF_UNCLAIMED;
+		}
 		return write ? write_fault(e, p, acts) : DSM_PAGE_READABLE;
 	case DSM_PAGE_INV:
 	case DSM_PAGE_WRS:
@@ -333,7 +336,10 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 	switch (p->state) {
 	case DSM_PAGE_HOME:
 	case DSM_PAGE_HOMEW:
-		reply_copy(e, p, to, acts);
+		if (dsm_move_may(p, to->want))
+			dsm_move_give(e, p, to, false, acts);
+		else
+			reply_copy(e, p, to, acts);
 		return;
 	case DSM_PAGE_FREE:
 		/* A guess about the future is no touch (mutant M30). */
@@ -346,12 +352,12 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 		reply_page(e, p, to, DSM_PAGE_STATUS_HOME, DSM_GRANT_NONE, to->node, acts);
 		return;
 	case DSM_PAGE_FET:
+	case DSM_PAGE_UPG:
 		/*
 		 * Perhaps our own claim is under way, and the
 		 * manager knows already (decisions.md P14a).
 		 */
-		if (p->space->policy.home == DSM_HOME_FIRST_TOUCH &&
-		    dsm_page_manager(p->space, p->idx) != e->self && defer(e, p, to))
+		if (dsm_move_is_coming(e, p) && defer(e, p, to))
 			return;
 		break;
 	case DSM_PAGE_HX:
@@ -382,6 +388,10 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 {
 	struct dsm_request *q, *tmp;
 
+	if (dsm_page_is_csm(p)) {
+		dsm_csm_replay(e, p, acts);
+		return;
+	}
 	if (!(p->flags & DSM_PF_DEFERRED))
 		return;
 	p->flags &= ~DSM_PF_DEFERRED;
@@ -427,84 +437,6 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 	return 0;
 }
 
-/*
- * Nobody has the region open any more, so it does not matter what is read there; but the asker has to
- * get its sink back.
- */
-static void reply_late(struct dsm_engine *e, u32 region, u32 idx, u64 need,
-		       const struct dsm_asker *to, struct dsm_actions *acts)
-{
-	const struct dsm_wire_page body = {
-		.idx = cpu_to_le32(idx),
-		.status = DSM_PAGE_STATUS_ZERO,
-		.ver = cpu_to_le64(need),
-	};
-	struct dsm_msgbuf *m;
-
-	if (!to->rkey || !dsm_engine_alive(e, to->node))
-		return;
-	m = dsm_msg_new(e, to->node, DSM_CLASS_RSP, DSM_MSG_PAGE, region, to->xid);
-	m->rkey = to->rkey;
-	dsm_wire_put(m, &body, sizeof(body));
-	dsm_act_send(acts, m);
-}
-
-/**
- * dsm_page_on_late_fetch() - message FETCH of a region that is gone
- * @e:    engine
- * @from: sender
- * @msg:  message
- * @len:  its length in bytes
- * @acts: actions
- *
- * Context: engine lock held.
- * Return: 0, -EPROTO if it is no FETCH.
- */
-int dsm_page_on_late_fetch(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
-			   struct dsm_actions *acts)
-{
-	struct dsm_reader r = dsm_reader_init(msg, len);
-	struct dsm_asker to = { .node = from };
-	struct dsm_wire_fetch fetch;
-	struct dsm_wire_hdr hdr;
-
-	dsm_reader_take(&r, &hdr, sizeof(hdr));
-	dsm_reader_take(&r, &fetch, sizeof(fetch));
-	if (!dsm_reader_done(&r) || hdr.type != DSM_MSG_FETCH)
-		return -EPROTO;
-	to.xid = le32_to_cpu(hdr.xid);
-	to.rkey = le32_to_cpu(fetch.sink.rkey);
-	reply_late(e, le32_to_cpu(hdr.region), le32_to_cpu(fetch.idx), le64_to_cpu(fetch.need), &to,
-		   acts);
-	return 0;
-}
-
-/**
- * dsm_page_end_fetch() - end a fetch that waits at a page of a region that goes
- * @e:      engine
- * @region: its id
- * @acts:   actions
- *
- * Context: engine lock held.
- * Return: true if there was one: call again.
- */
-bool dsm_page_end_fetch(struct dsm_engine *e, u32 region, struct dsm_actions *acts)
-{
-	struct dsm_request *q;
-
-	list_for_each_entry(q, &e->deferred, cont.link) {
-		const struct dsm_asker to = { .node = q->node, .xid = q->xid, .rkey = q->count };
-
-		if (q->region != region)
-			continue;
-		reply_late(e, region, q->value, 0, &to, acts);
-		list_del(&q->cont.link);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
-		return true;
-	}
-	return false;
-}
-
 /**
  * dsm_page_ack_key() - tell a writer of the registration of its last page's chunk
  * @e: engine
@@ -546,6 +478,10 @@ void dsm_page_count(struct dsm_engine *e, struct dsm_page *p, u16 from, struct d
 		ack.status = cpu_to_le32(DSM_ACK_SHARED);
 		ack.prev = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << from));
 	}
+	if (dsm_page_moves(p)) {
+		p->nacks = 0;
+		ack.status = cpu_to_le32(p->state == DSM_PAGE_HOME ? DSM_ACK_QUIET : DSM_ACK_SHARED);
+	}
 	e->stats.diffs_applied++;
 	dsm_wire_put(m, &ack, sizeof(ack));
 }
@@ -579,6 +515,8 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		dsm_reader_take(&scan, &rec, sizeof(rec));
 		dsm_reader_skip(&scan, le32_to_cpu(rec.bytes));
 		p = dsm_page_find(e, region, le32_to_cpu(rec.idx));
+		if (p && dsm_page_may_move(p) && p->home != e->self)
+			return dsm_move_back(e, p, from, hdr, r, acts);
 		if (!p || !p->frame || (p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
 			return -EPROTO;
 	}
@@ -602,10 +540,11 @@ static int acked(struct dsm_engine *e, struct dsm_page *p, u16 from, const struc
 		 struct dsm_actions *acts)
 {
 	u64 ver = le64_to_cpu(ack->ver), told = le64_to_cpu(ack->prev);
-	bool shared = le32_to_cpu(ack->status) == DSM_ACK_SHARED;
+	bool quiet = le32_to_cpu(ack->status) == DSM_ACK_QUIET;
+	bool shared = quiet || le32_to_cpu(ack->status) == DSM_ACK_SHARED;
 
 	if (!p || dsm_page_is_sc(p) || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
-	    shared != dsm_page_is_csm(p) || (!shared && told + 1 != ver))
+	    shared != dsm_page_is_csm(p) || (quiet && !dsm_page_moves(p)) || (!shared && told + 1 != ver))
 		return -EPROTO;
 	/*
 	 * Others' diffs in between are missing from our
@@ -619,7 +558,7 @@ static int acked(struct dsm_engine *e, struct dsm_page *p, u16 from, const struc
 	p->flags &= ~DSM_PF_UNACKED;
 	if (shared) {
 		p->csm &= ~DSM_CSM_SOLE;
-		p->csm |= told ? 0 : DSM_CSM_SOLE;
+		p->csm |= (dsm_page_moves(p) ? quiet : !told) ? DSM_CSM_SOLE : 0;
 		dsm_csm_tell(e, p, ver, told, acts);
 	}
 	dsm_rel_page_done(e, p, ver, 0, acts);

@@ -97,6 +97,18 @@ static inline bool dsm_page_is_csm(const struct dsm_page *p)
 	return p->space->policy.consistency == DSM_CONSISTENCY_CASHMERE;
 }
 
+/* May its home move at all? */
+static inline bool dsm_page_may_move(const struct dsm_page *p)
+{
+	return dsm_policy_may_move(&p->space->policy);
+}
+
+/* Does its home move to who writes? */
+static inline bool dsm_page_moves(const struct dsm_page *p)
+{
+	return p->space->policy.home == DSM_HOME_MIGRATE;
+}
+
 static inline void dsm_page_wake(const struct dsm_page *p, struct dsm_actions *acts)
 {
 	acts->wake_pages |= 1ull << dsm_page_bucket(p);

@@ -34,6 +34,9 @@ static const struct preset {
 	{ "csm-none", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH,
 			.fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
 			.diffpath = DSM_DIFFPATH_MSG } },
+	{ "csm-none-mg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE,
+			   .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
+			   .diffpath = DSM_DIFFPATH_MSG } },
 	/* No seed has it: one writer or many readers, and the page comes with the right. */
 	{ "sc", { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY,
 		  .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG } },
@@ -44,7 +47,7 @@ static const struct preset {
 };
 
 static const char * const presets_later[] = {
-	"csm-dms", "csm-ms", "csm-s", "csm-ms-mg", "csm-none-mg", "csm-adb",
+	"csm-dms", "csm-ms", "csm-s", "csm-ms-mg", "csm-adb",
 	"auto",
 };
 
@@ -128,9 +131,9 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 {
 	struct word n = { .at = v->at + 6, .len = v->len - 6 };
 
-	if (v->len >= 7 && !memcmp(v->at, "migrate", 7)) {
+	if (word_is(v, "migrate@barrier")) {
 		snprintf(why, why_bytes,
-			 "home=%.*s is not in this version; use block, block:PAGES, rr or first-touch",
+			 "home=%.*s is not in this version; use block, block:PAGES, rr, first-touch or migrate",
 			 (int)v->len, v->at);
 		return -EOPNOTSUPP;
 	}
@@ -143,8 +146,10 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 		p->home = DSM_HOME_RR;
 	} else if (word_is(v, "first-touch")) {
 		p->home = DSM_HOME_FIRST_TOUCH;
+	} else if (word_is(v, "migrate")) {
+		p->home = DSM_HOME_MIGRATE;
 	} else {
-		snprintf(why, why_bytes, "home=%.*s: use block, block:PAGES, rr or first-touch",
+		snprintf(why, why_bytes, "home=%.*s: use block, block:PAGES, rr, first-touch or migrate",
 			 (int)v->len, v->at);
 		return -EINVAL;
 	}
@@ -328,7 +333,7 @@ static int set_one(struct dsm_policy *p, const struct word *key, const struct wo
 /* Settings that exclude each other; the text names the rule. */
 static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 {
-	if (p->consistency == DSM_CONSISTENCY_SC && p->home == DSM_HOME_FIRST_TOUCH) {
+	if (p->consistency == DSM_CONSISTENCY_SC && dsm_policy_claims(p)) {
 		snprintf(why, why_bytes,
 			 "consistency=sc needs home=block or rr: who may write is decided at a home that does not move");
 		return -EINVAL;
@@ -341,6 +346,17 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 	if (p->consistency == DSM_CONSISTENCY_CASHMERE && p->fetch == DSM_FETCH_READ) {
 		snprintf(why, why_bytes,
 			 "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies");
+		return -EINVAL;
+	}
+	if (p->home == DSM_HOME_MIGRATE && p->consistency != DSM_CONSISTENCY_CASHMERE) {
+		snprintf(why, why_bytes,
+			 "home=migrate needs consistency=cashmere: who has copies is known at the home, and moves with it");
+		return -EINVAL;
+	}
+	if (p->home == DSM_HOME_MIGRATE &&
+	    (p->diff != DSM_DIFF_MODE_ORIG || p->diffpath != DSM_DIFFPATH_MSG)) {
+		snprintf(why, why_bytes,
+			 "home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time");
 		return -EINVAL;
 	}
 	if (p->algo == DSM_ALGO_ARRAY && p->sync != DSM_SYNC_RDMA) {
@@ -422,7 +438,7 @@ int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, char *why, u32 why_b
  */
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 {
-	static const char * const homes[] = { "block", "rr", "first-touch" };
+	static const char * const homes[] = { "block", "rr", "first-touch", "migrate" };
 	const char *consistency = consistencies[p->consistency];
 	u32 at, i;
 
@@ -458,7 +474,7 @@ u16 dsm_policy_home(const struct dsm_policy *p, u64 pages, u16 n, u32 idx)
 	if (p->home == DSM_HOME_RR)
 		return idx % n;
 	/* A first-touch manager is spread finely: its table grows with what is touched. */
-	if (p->home == DSM_HOME_FIRST_TOUCH)
+	if (dsm_policy_claims(p))
 		return (idx / 16) % n;
 	block = p->block_pages ? p->block_pages : (pages + n - 1) / n;
 	return (idx / block) % n;

@@ -15,7 +15,8 @@
  * Cashmere: a release tells all who have copies of what was written, and is done when they know.
  */
 enum dsm_consistency { DSM_CONSISTENCY_HLRC, DSM_CONSISTENCY_SC, DSM_CONSISTENCY_CASHMERE };
-enum dsm_home_policy { DSM_HOME_BLOCK, DSM_HOME_RR, DSM_HOME_FIRST_TOUCH };
+/* Migrate: as first touch to begin with, then the home moves to who writes. */
+enum dsm_home_policy { DSM_HOME_BLOCK, DSM_HOME_RR, DSM_HOME_FIRST_TOUCH, DSM_HOME_MIGRATE };
 
 /*
  * How a page comes from its home (seed 004): written by the home into the asker's frame, carried
@@ -67,6 +68,22 @@ struct dsm_policy {
 	u8 pipe_depth;
 	u32 pipe_bytes;
 };
+
+/* Is a page's home the node that touched it first, and its manager only who knows which? */
+static inline bool dsm_policy_claims(const struct dsm_policy *p)
+{
+	return p->home == DSM_HOME_FIRST_TOUCH || p->home == DSM_HOME_MIGRATE;
+}
+
+/*
+ * May homes move? What goes to an old one comes back, which a diff can that is alone in its message; and
+ * the old one must know who has copies.
+ */
+static inline bool dsm_policy_may_move(const struct dsm_policy *p)
+{
+	return dsm_policy_claims(p) && p->consistency == DSM_CONSISTENCY_CASHMERE &&
+	       p->diff == DSM_DIFF_MODE_ORIG && p->diffpath == DSM_DIFFPATH_MSG;
+}
 
 /*
  * Parse @text ("" = all defaults). On refusal -EINVAL (unknown word) or -EOPNOTSUPP (known, not

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 5u
+#define DSM_WIRE_VERSION 6u
 #endif
 
 /**
@@ -28,6 +28,7 @@
  * @DSM_MSG_PAGE:            RSP: page, zero, "you are home" or NACK
  * @DSM_MSG_DIFF:            REQ: packed diff records
  * @DSM_MSG_DIFF_ACK:        RSP: versions that a DIFF's records or a DIFF_DIRECT's pages got
+ * @DSM_MSG_DIFF_BACK:       RSP: a DIFF's only record, of a page whose home is another by now
  * @DSM_MSG_DIFF_DIRECT:     REQ: pages whose changed bytes were written into their frames
  * @DSM_MSG_INTERVALS:       RSP: answer to a pull
  * @DSM_MSG_CSM_NOTICE:      REQ: to who may have copies: pages that were written
@@ -85,6 +86,7 @@ enum dsm_msg_type {
 	DSM_MSG_DIFF = 20,
 	DSM_MSG_DIFF_ACK = 21,
 	DSM_MSG_DIFF_DIRECT = 22,
+	DSM_MSG_DIFF_BACK = 23,
 	DSM_MSG_INTERVALS = 30,
 	DSM_MSG_CSM_NOTICE = 31,
 	DSM_MSG_CSM_NOTICE_ACK = 32,
@@ -222,9 +224,13 @@ enum dsm_page_status {
 	DSM_PAGE_STATUS_NACK,		/* ask @home */
 	DSM_PAGE_STATUS_WRITTEN,	/* the bytes are where the request's sink said */
 	DSM_PAGE_STATUS_GONE,		/* lost with the node that had the only copy */
+	DSM_PAGE_STATUS_MOVED,		/* you are home now: struct dsm_wire_moved follows */
 };
 
-/* consistency=cashmere: nothing, the receiver alone has a copy now, or that and it is exclusive. */
+/*
+ * consistency=cashmere: nothing, the receiver alone has a copy now, or that and it is exclusive. home=migrate: SOLE
+ * says that the home does not write.
+ */
 enum dsm_grant { DSM_GRANT_NONE, DSM_GRANT_SOLE, DSM_GRANT_EXCLUSIVE };
 
 struct dsm_wire_page {
@@ -239,6 +245,18 @@ struct dsm_wire_page {
 	__le32 reserved2;
 };
 static_assert(sizeof(struct dsm_wire_page) == 32);
+
+/* The receiver's copy has them already, DSM_PAGE_BYTES follow, or all are 0. */
+enum dsm_moved_bytes { DSM_MOVED_NONE, DSM_MOVED_DATA, DSM_MOVED_ZERO };
+
+/* Behind a PAGE with status MOVED; its version is the page's. */
+struct dsm_wire_moved {
+	__le64 sharers;			/* bitmap: who may have a copy */
+	u8 bytes;			/* enum dsm_moved_bytes */
+	u8 moves;			/* in a row, this one included */
+	u8 reserved[6];
+};
+static_assert(sizeof(struct dsm_wire_moved) == 16);
 
 /*
  * DIFF: messaging.md 2.2. One pack header, then page records, each 8-byte aligned.
@@ -285,6 +303,7 @@ static_assert(sizeof(struct dsm_wire_run) == 4);
 #define DSM_ACK_PAGE 0u
 #define DSM_ACK_KEY 1u
 #define DSM_ACK_SHARED 2u
+#define DSM_ACK_QUIET 3u		/* home=migrate: as SHARED, and the home does not write */
 struct dsm_wire_ack {
 	__le32 idx;
 	__le32 status;			/* DSM_ACK_* */
@@ -292,6 +311,14 @@ struct dsm_wire_ack {
 	__le64 ver;
 };
 static_assert(sizeof(struct dsm_wire_ack) == 24);
+
+/* DIFF_BACK: the record follows. */
+struct dsm_wire_back {
+	__le16 home;			/* to whom it is to be sent */
+	__le16 reserved;
+	__le32 reserved2;
+};
+static_assert(sizeof(struct dsm_wire_back) == 8);
 
 /* Records of one pack: their acknowledgements must fit into one message. */
 #define DSM_PACK_RECORDS_MAX 320u

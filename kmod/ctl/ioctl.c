@@ -450,6 +450,7 @@ static const struct ioctl_row rows[] = {
 	ROW(DSM_IOC_ACQUIRE, dsm_ioctl_acquire, dsm_ioc_plain, ROW_REGION),
 	ROW(DSM_IOC_RELEASE, dsm_ioctl_release, dsm_ioc_plain, ROW_REGION),
 	ROW(DSM_IOC_PREFETCH, dsm_ioctl_prefetch, dsm_ioc_range, ROW_REGION),
+	ROW(DSM_IOC_UNCLAIM, dsm_ioctl_unclaim, dsm_ioc_plain, ROW_REGION),
 	ROW(DSM_IOC_FORCE_RAW, run_force_raw, dsm_ioc_plain, 0),
 };
 

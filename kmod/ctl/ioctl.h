@@ -56,5 +56,6 @@ int dsm_ioctl_flag_clear(struct dsm_ioctl_call *c);
 int dsm_ioctl_acquire(struct dsm_ioctl_call *c);
 int dsm_ioctl_release(struct dsm_ioctl_call *c);
 int dsm_ioctl_prefetch(struct dsm_ioctl_call *c);
+int dsm_ioctl_unclaim(struct dsm_ioctl_call *c);
 
 #endif

@@ -194,3 +194,19 @@ int dsm_ioctl_prefetch(struct dsm_ioctl_call *c)
 		dsm_node_prefetch(c->region, a->offset, a->len);
 	return 0;
 }
+
+/**
+ * dsm_ioctl_unclaim() - the pages homed here are to be claimed anew
+ * @c: call
+ *
+ * Context: process; sleeps.
+ * Return: 0, or a negative errno as in uapi/dsm.h.
+ */
+int dsm_ioctl_unclaim(struct dsm_ioctl_call *c)
+{
+	if (c->arg.plain.flags)
+		return -EINVAL;
+	if (!(c->file->f_mode & FMODE_WRITE))
+		return -EACCES;
+	return dsm_node_unclaim(c->region);
+}

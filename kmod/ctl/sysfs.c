@@ -204,6 +204,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_LETTERS_BY_MESSAGE] = "letters_by_message",
 	[DSM_STAT_EXCL_ENTERS] = "excl_enters",
 	[DSM_STAT_EXCL_BREAKS] = "excl_breaks",
+	[DSM_STAT_MIGRATIONS] = "migrations",
+	[DSM_STAT_MIGRATION_ATTEMPTS] = "migration_attempts",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

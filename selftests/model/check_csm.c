@@ -15,10 +15,20 @@ static bool has_copy(const struct node *n, u32 p)
 	       page->flags & DSM_PF_UNACKED;
 }
 
+static bool is_home(const struct node *h, u32 p)
+{
+	return !h->dead && h->exists[p] && h->page[p].home == node_id(h) && h->page[p].state != DSM_PAGE_FREE;
+}
+
+/* Where nodes may be wrong about it: looked for. None while it moves. */
 static const struct dsm_page *home_of(const struct node *n, u32 p)
 {
 	const struct node *h = &w.node[n->page[p].home];
+	u32 i;
 
+	for (i = 0; w.l->flags & (LITMUS_MIGRATE | LITMUS_MOVES) && i < w.l->nodes; i++)
+		if (is_home(&w.node[i], p))
+			h = &w.node[i];
 	if (h->dead || !h->exists[p] || h->page[p].home != node_id(h) || h->page[p].state == DSM_PAGE_LOST)
 		return NULL;
 	return &h->page[p];
@@ -43,10 +53,23 @@ static void check_copy(const struct node *n, u32 p)
 		fail("I42: p%u is exclusive at %c, and at home in %s", p, name, page_state_name(home->state));
 }
 
+/* I46: a page has one home. */
+static void check_homes(u32 p)
+{
+	u32 i, homes = 0;
+
+	for (i = 0; i < w.l->nodes; i++)
+		homes += is_home(&w.node[i], p);
+	if (homes > 1)
+		fail("I46: p%u has %u homes", p, homes);
+}
+
 void check_csm_step(void)
 {
 	u32 i, p;
 
+	for (p = 0; p < MAX_PAGES; p++)
+		check_homes(p);
 	for (i = 0; i < w.l->nodes; i++) {
 		const struct node *n = &w.node[i];
 

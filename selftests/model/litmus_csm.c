@@ -69,10 +69,50 @@ PROG(dma_b, HEAR(0), LOAD(0, 0, 2), STORE(0, 2, 3), HEAR(1), LOCK(0), LOAD(0, 0,
 PROG(crash_a, STORE(0, 0, 1), SET(0), STORE(0, 1, 2), LOCK(0), INC(0, 2), UNLOCK(0));
 PROG(crash_b, WAIT(0), LOAD(0, 0, 0), LOCK(0), INC(0, 2), UNLOCK(0));
 
+/* L20: a diff that crosses its home's move. */
+PROG(l20_a, STORE(0, 0, 1), RELEASE, STORE(0, 0, 2), LOCK(1), STORE(0, 0, 3), UNLOCK(1));
+PROG(l20_b, HEAR(0), LOCK(0), LOAD(0, 1, 0), UNLOCK(0));
+PROG(l20_c, LOAD(0, 1, 1), LOCK(0), STORE(0, 1, 7), UNLOCK(0), TELL(0));
+PROG(l20_h, STORE(0, 2, 1), RELEASE, LOAD(0, 0, 0), STORE(0, 2, 2), RELEASE);
+
+/* L21: who was home goes on reading, and is told by the next one. */
+PROG(l21_h, LOCK(0), STORE(0, 2, 1), UNLOCK(0), TELL(0), LOAD(0, 0, 2), HEAR(1), LOCK(0), LOAD(0, 0, 0), LOAD(0, 1, 1), UNLOCK(0),
+	HEAR(2), LOCK(0), LOAD(0, 0, 0), LOAD(0, 1, 1), UNLOCK(0));
+PROG(l21_a, HEAR(0), LOCK(0), LOAD(0, 2, 2), STORE(0, 0, 5), UNLOCK(0), TELL(1), LOCK(0), STORE(0, 0, 6), UNLOCK(0), TELL(2));
+PROG(l21_c, LOAD(0, 3, 3), LOCK(1), STORE(0, 1, 3), UNLOCK(1), LOCK(1), STORE(0, 1, 4), UNLOCK(1));
+
+/* L22: a page that moves all the time, and one who wants to read it. */
+PROG(l22_a, STORE(0, 0, 1), RELEASE, STORE(0, 0, 2), RELEASE, STORE(0, 0, 3), RELEASE, STORE(0, 0, 4), RELEASE, BARRIER(0, 4));
+PROG(l22_d, STORE(0, 1, 1), RELEASE, STORE(0, 1, 2), RELEASE, STORE(0, 1, 3), RELEASE, STORE(0, 1, 4), RELEASE, BARRIER(0, 4));
+PROG(l22_b, LOAD(0, 0, 0), LOAD(0, 1, 1), STORE(0, 2, 1), RELEASE, LOAD(0, 0, 0), BARRIER(0, 4), LOAD(0, 0, 0), LOAD(0, 1, 1));
+
 /* The home maps a page that it has not used, and another node wants to have it exclusively. */
 PROG(around_a, AROUND, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), AROUND, LOCK(0), INC(1, 0), UNLOCK(0), LOOP(1, 0));
 PROG(around_b, LOCK(0), STORE(0, 0, 5), UNLOCK(0), AROUND, TELL(0), LOCK(0), INC(1, 0), INC(0, 0), UNLOCK(0));
 PROG(around_h, HEAR(0), AROUND, LOCK(0), LOAD(0, 0, 0), LOAD(1, 0, 1), UNLOCK(0), AROUND, LOCK(0), INC(0, 0), UNLOCK(0));
+
+/* First touch counts anew after two barriers: bytes, versions and who has copies go along (P14). */
+#define ROI(n) BARRIER(0, n), UNCLAIM, BARRIER(0, n)
+PROG(roi_a, STORE(0, 0, 1), STORE(1, 0, 1), ROI(3), LOCK(0), INC(0, 0), UNLOCK(0), STORE(1, 1, 2), BARRIER(0, 3), LOAD(0, 0, 0),
+	LOAD(1, 1, 1), LOAD(1, 2, 2), LOAD(0, 3, 3));
+PROG(roi_b, LOAD(0, 1, 1), ROI(3), LOCK(0), INC(0, 0), UNLOCK(0), STORE(1, 2, 3), STORE(0, 2, 1), BARRIER(0, 3), LOAD(0, 0, 0),
+	LOAD(1, 1, 1), LOAD(1, 2, 2), LOAD(0, 3, 3));
+PROG(roi_c, STORE(1, 3, 7), ROI(3), STORE(0, 3, 4), LOCK(0), INC(0, 0), UNLOCK(0), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(1, 1, 1),
+	LOAD(1, 2, 2), LOAD(0, 3, 3));
+/* Without barriers: at any time. */
+PROG(unclaim_a, UNCLAIM, LOCK(0), INC(0, 0), STORE(1, 0, 1), UNLOCK(0), UNCLAIM, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), UNCLAIM);
+PROG(unclaim_b, LOCK(0), INC(0, 0), UNLOCK(0), UNCLAIM, LOAD(0, 1, 1), STORE(0, 1, 1), LOCK(1), STORE(1, 1, 3), UNLOCK(1), UNCLAIM);
+
+static const struct litmus unclaims[] = {
+	{ "roi", 3, 3, { A, B, C }, LITMUS_QUIET, { roi_a, roi_b, roi_c }, NULL },
+	{ "unclaim", 3, 3, { A, B, C }, 0, { unclaim_a, unclaim_b, unclaim_a }, NULL },
+};
+
+static const struct litmus moves[] = {
+	{ "L20", 4, 4, { A, B, C, 3 }, 0, { l20_a, l20_b, l20_c, l20_h }, NULL },
+	{ "L21", 3, 3, { A, B, C }, 0, { l21_h, l21_a, l21_c }, NULL },
+	{ "L22", 4, 4, { A, B, C, 3 }, LITMUS_QUIET, { l22_a, l22_d, l22_b, l22_b }, NULL },
+};
 
 static const struct litmus own[] = {
 	{ "around", 3, 3, { A, B, C }, 0, { around_a, around_b, around_h }, NULL },
@@ -87,29 +127,41 @@ static const struct litmus own[] = {
 	{ "crash-only", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_b }, NULL },
 };
 
-struct litmus litmus_csm_list[ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own)];
+struct litmus litmus_csm_list[2 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own)) + 2 * ARRAY_SIZE(unclaims) + ARRAY_SIZE(moves)];
 u32 litmus_csm_count;
 
-static void add(const struct litmus *l)
+static void add(const struct litmus *l, const char *how, u32 flags)
 {
 	static char name[ARRAY_SIZE(litmus_csm_list)][24];
 	u32 n = litmus_csm_count++;
 
-	snprintf(name[n], sizeof(name[n]), "csm-%s", l->name);
+	snprintf(name[n], sizeof(name[n]), "%s-%s", how, l->name);
 	litmus_csm_list[n] = *l;
 	litmus_csm_list[n].name = name[n];
-	litmus_csm_list[n].flags |= LITMUS_CSM;
+	litmus_csm_list[n].flags |= LITMUS_CSM | flags;
 }
 
-/* Once per program. */
-void litmus_csm_init(void)
+static void add_all(const char *how, u32 flags)
 {
 	u32 i, k;
 
 	for (i = 0; i < ARRAY_SIZE(as_hlrc); i++)
 		for (k = 0; k < litmus_count; k++)
 			if (!strcmp(litmus_list[k].name, as_hlrc[i]))
-				add(&litmus_list[k]);
+				add(&litmus_list[k], how, flags);
 	for (i = 0; i < ARRAY_SIZE(own); i++)
-		add(&own[i]);
+		add(&own[i], how, flags);
+	for (i = 0; i < ARRAY_SIZE(unclaims); i++)
+		add(&unclaims[i], how, flags | LITMUS_MOVES);
+}
+
+/* Once per program. */
+void litmus_csm_init(void)
+{
+	u32 i;
+
+	add_all("csm", 0);
+	add_all("mg", LITMUS_MIGRATE);
+	for (i = 0; i < ARRAY_SIZE(moves); i++)
+		add(&moves[i], "mg", LITMUS_MIGRATE);
 }

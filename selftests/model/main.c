@@ -64,6 +64,11 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	s->fast &= !s->rdma && !(l->flags & LITMUS_CSM);
 	if (l->flags & LITMUS_CSM && s->fetch == DSM_FETCH_READ)
 		s->fetch = DSM_FETCH_NOCOPY;
+	if (l->flags & (LITMUS_MIGRATE | LITMUS_MOVES)) {
+		s->first_touch = true;
+		s->pipe = 0;
+		s->diffpath = DSM_DIFFPATH_MSG;
+	}
 	s->hasty = l->flags & LITMUS_SC ? random_below(random, 5) : 0;
 	if (l->flags & LITMUS_SC)
 		s->first_touch = false;

@@ -13,6 +13,7 @@ static const char *type_name(u8 type)
 	case DSM_MSG_PAGE: return "PAGE";
 	case DSM_MSG_DIFF: return "DIFF";
 	case DSM_MSG_DIFF_ACK: return "DIFF_ACK";
+	case DSM_MSG_DIFF_BACK: return "DIFF_BACK";
 	case DSM_MSG_DIFF_DIRECT: return "DIFF_DIRECT";
 	case DSM_MSG_INTERVALS: return "INTERVALS";
 	case DSM_MSG_INTERVAL_PULL: return "INTERVAL_PULL";

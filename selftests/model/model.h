@@ -14,6 +14,7 @@
 #include "csm.h"
 #include "direct.h"
 #include "fetch.h"
+#include "move.h"
 #include "page.h"
 #include "pipe.h"
 #include "sc.h"
@@ -53,6 +54,7 @@ enum op_kind {
 	OP_PREFETCH,	/* fault page a for reading without waiting */
 	OP_AHEAD,	/* fetch all pages ahead */
 	OP_AROUND,	/* map what is readable, as a fault does along */
+	OP_UNCLAIM,	/* what this node homes is to be claimed anew */
 	OP_TELL,	/* through pipe a, outside dsm */
 	OP_HEAR,
 	OP_PIN,		/* page a becomes the target of a DMA */
@@ -92,6 +94,7 @@ struct op {
 #define PREFETCH(p) { OP_PREFETCH, p, 0, 0 }
 #define AHEAD { OP_AHEAD, 0, 0, 0 }
 #define AROUND { OP_AROUND, 0, 0, 0 }
+#define UNCLAIM { OP_UNCLAIM, 0, 0, 0 }
 #define TELL(k) { OP_TELL, k, 0, 0 }
 #define HEAR(k) { OP_HEAR, k, 0, 0 }
 #define PIN(p) { OP_PIN, p, 0, 0 }
@@ -121,6 +124,8 @@ struct op {
 #define LITMUS_UNTOLD 0x200u		/* pages that nobody told of are zero */
 #define LITMUS_SC 0x2000u		/* consistency=sc: the history of all accesses is to be sequentially consistent */
 #define LITMUS_CSM 0x10000u		/* consistency=cashmere */
+#define LITMUS_MIGRATE 0x20000u		/* and home=migrate */
+#define LITMUS_MOVES 0x40000u		/* homes may move */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**

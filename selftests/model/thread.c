@@ -461,6 +461,12 @@ static void local_op(struct thread *t)
 			n->pte[t->mm][p] = DSM_PAGE_READABLE;
 		}
 		break;
+	case OP_UNCLAIM:
+		say("%s wants pages to be claimed anew", thread_name(t));
+		for (p = 0; p < MAX_PAGES; p++)
+			if (n->exists[p] && dsm_move_unclaim(&n->e, &n->page[p]))
+				zap(n, p);
+		break;
 	case OP_TELL:
 		w.pipe[op->a] = true;
 		break;

@@ -253,6 +253,8 @@ static void make_space(struct node *n, u32 nodes)
 	if (w.l->flags & LITMUS_CSM)
 		n->space.policy.consistency = DSM_CONSISTENCY_CASHMERE;
 	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
+	if (w.l->flags & LITMUS_MIGRATE)
+		n->space.policy.home = DSM_HOME_MIGRATE;
 	n->space.policy.block_pages = 1;
 	n->space.policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
 	n->space.policy.pipe_depth = s->pipe;

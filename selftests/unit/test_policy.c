@@ -93,6 +93,9 @@ static const struct good goods[] = {
 	{ "csm-none", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY,
 			.diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
 	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "csm-none-mg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE, .fetch = DSM_FETCH_NOCOPY,
+			   .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
+	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
 	{ "csm-none,consistency=hlrc", { .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
 					 .diffpath = DSM_DIFFPATH_MSG },
 	  BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
@@ -142,24 +145,32 @@ struct refused {
 
 #define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around"
 #define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
+#define MIGRATE_CSM \
+	"home=migrate needs consistency=cashmere: who has copies is known at the home, and moves with it"
+#define MIGRATE_DIFF \
+	"home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time"
 #define SC_HOME "consistency=sc needs home=block or rr: who may write is decided at a home that does not move"
 #define SC_MOVES "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
 #define LATER(key) { key "=x", -EOPNOTSUPP, "setting '" key "' is not in this version" }
 #define PRESET(name) { name, -EOPNOTSUPP, "preset=" name " is not in this version; use preset=hlrc" }
-#define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr or first-touch" }
+#define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch or migrate" }
 static const struct refused refusals[] = {
 	LATER("bcast"), ONE_OF("metadata", "x", "msg"),
 	{ "metadata=rdma", -EOPNOTSUPP, "metadata=rdma is not in this version; use metadata=msg" },
 	PRESET("csm-dms"), PRESET("csm-ms"), PRESET("csm-s"), PRESET("csm-ms-mg"),
-	PRESET("csm-none-mg"), PRESET("csm-adb"), PRESET("auto"),
+	PRESET("csm-adb"), PRESET("auto"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
-	{ "home=migrate", -EOPNOTSUPP,
-	  "home=migrate is not in this version; use block, block:PAGES, rr or first-touch" },
 	{ "home=migrate@barrier", -EOPNOTSUPP,
-	  "home=migrate@barrier is not in this version; use block, block:PAGES, rr or first-touch" },
+	  "home=migrate@barrier is not in this version; use block, block:PAGES, rr, first-touch or migrate" },
+	{ "home=migrate", -EINVAL, MIGRATE_CSM }, { "hlrc-orig,home=migrate", -EINVAL, MIGRATE_CSM },
+	{ "csm-none-mg,consistency=hlrc", -EINVAL, MIGRATE_CSM },
+	{ "csm-none-mg,data=rdma", -EINVAL, CSM_READ }, { "csm-none-mg,data=rdma-w", -EINVAL, MIGRATE_DIFF },
+	{ "csm-none-mg,diff=pipe", -EINVAL, MIGRATE_DIFF }, { "consistency=cashmere,home=migrate", -EINVAL, MIGRATE_DIFF },
+	{ "csm-none,home=migrated", -EINVAL, "home=migrated: use block, block:PAGES, rr, first-touch or migrate" },
+	{ "sc,home=migrate", -EINVAL, SC_HOME },
 	{ "csm-none,fetch=read", -EINVAL, CSM_READ }, { "data=rdma,consistency=cashmere", -EINVAL, CSM_READ },
 	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc, cashmere or sc" },
 	{ "sc,home=first-touch", -EINVAL, SC_HOME }, { "home=first-touch,consistency=sc", -EINVAL, SC_HOME },
@@ -227,7 +238,7 @@ static void home_is_always_a_member(void **state)
 
 	for (l = 0; l < ARRAY_SIZE(lengths); l++)
 		for (b = 0; b < ARRAY_SIZE(blocks); b++)
-			for (home = DSM_HOME_BLOCK; home <= DSM_HOME_FIRST_TOUCH; home++)
+			for (home = DSM_HOME_BLOCK; home <= DSM_HOME_MIGRATE; home++)
 				for (n = 1; n <= DSM_MAX_NODES; n++) {
 					struct dsm_policy p = { .home = home, .block_pages = blocks[b] };
 

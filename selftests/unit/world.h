@@ -18,6 +18,7 @@
 #include "flag.h"
 #include "interval.h"
 #include "lock.h"
+#include "move.h"
 #include "page.h"
 #include "pipe.h"
 #include "release.h"

@@ -73,6 +73,10 @@ int dsm_acquire(struct dsm *d);
 int dsm_release(struct dsm *d);
 int dsm_prefetch(struct dsm *d, const void *addr, size_t len);
 
+int dsm_roi_begin(struct dsm *d, unsigned int parties);
+int dsm_roi_end(struct dsm *d);
+uint64_t dsm_roi_count(const struct dsm *d, unsigned int counter);
+
 /* In a heap region, from any node. NULL and errno (ENOMEM full, EINVAL raw region) on failure. */
 void *dsm_malloc(struct dsm *d, size_t n);
 void *dsm_calloc(struct dsm *d, size_t n, size_t size);

@@ -17,10 +17,11 @@
 /*
  * Keys from here on belong to the library, in the lock space of each heap region: see heap.h.
  * Programs keep below. Of flags the upper half of all keys is the library's, in every region: see
- * queue.h. Barriers have no reserved keys.
+ * queue.h. Of barriers only the last key is reserved.
  */
 #define DSM_KEY_RESERVED 0xffffffff00000000ull
 #define DSM_FLAG_RESERVED (1ull << 63)
+#define DSM_KEY_ROI 0xffffffffffffffffull
 
 struct dsm {
 	struct dsm *next;	/* all handles of the process; under the list's mutex */
@@ -34,6 +35,8 @@ struct dsm {
 	int rank, ranks, node;
 	int heap_ready;		/* atomic: the header was checked by this process */
 	struct dsm_lock_slot *table;	/* lock table; see table.h */
+	unsigned int roi_parties;	/* 0: not between dsm_roi_begin() and dsm_roi_end() */
+	uint64_t roi[DSM_STAT_COUNT];	/* this node's counters at the begin; then what they grew by */
 	uint32_t table_owner;	/* atomic: this process's number there; 0: none, or not known yet */
 };
 

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Moves of a page's home (seed 000, 2.3.5; protocol.md 3.6).
+ *
+ * With home=migrate who wants to write asks the home, unless it heard that the home is writing; if the home
+ * is not, bytes, version and sharing set go to the asker in one message, and the old home stays in the set with
+ * its copy. After dsm_move_unclaim() the first node that touches the page is such an asker (decisions.md P14b).
+ * What still goes to an old home comes back with the name of the next one: a fetch or a question as a NACK,
+ * a diff as it is, to be sent again. A node that was home points to the node that it made home, and that one
+ * to a later one, so whoever follows these pointers gets to the home; the node that does not know yet that it
+ * is keeps those who ask it until it has its own answer. Never moves a page whose home has a right to write.
+ */
+#include "move.h"
+#include "csm.h"
+#include "diff.h"
+#include "pipe.h"
+#include "release.h"
+
+static struct dsm_msgbuf *answer(struct dsm_engine *e, const struct dsm_page *p, u8 status, u16 home,
+				 const struct dsm_asker *to)
+{
+	const struct dsm_wire_page body = {
+		.idx = cpu_to_le32(p->idx),
+		.status = status,
+		.home = cpu_to_le16(home),
+		.ver = cpu_to_le64(p->ver),
+	};
+	struct dsm_msgbuf *m = dsm_msg_new(e, to->node, DSM_CLASS_RSP, DSM_MSG_PAGE, p->space->id, to->xid);
+
+	/* The asker gets its sink back with every answer. */
+	m->raddr = to->raddr;
+	m->rkey = to->rkey;
+	dsm_wire_put(m, &body, sizeof(body));
+	return m;
+}
+
+/**
+ * dsm_move_give() - make another node home
+ * @e:    engine
+ * @p:    page in HOME: write-protected, and with nothing to release
+ * @to:   who asked for it
+ * @same: its copy has all bytes of this version
+ * @acts: actions
+ *
+ * A copy that threads here have used stays, and is in the set: its writers are others from now on (L21,
+ * mutant M33).
+ *
+ * Context: engine lock held.
+ */
+void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to, bool same,
+		   struct dsm_actions *acts)
+{
+	struct dsm_msgbuf *m = answer(e, p, DSM_PAGE_STATUS_MOVED, to->node, to);
+	bool zero = !p->frame || !p->ver, used = p->csm & DSM_CSM_USED;
+	const struct dsm_wire_moved moved = {
+		.sharers = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << to->node)),
+		.bytes = same ? DSM_MOVED_NONE : zero ? DSM_MOVED_ZERO : DSM_MOVED_DATA,
+		.moves = dsm_page_moves(p) ? p->nacks + 1 : 0,
+	};
+
+	dsm_wire_put(m, &moved, sizeof(moved));
+	/* Copied: the next diff is another home's. */
+	if (moved.bytes == DSM_MOVED_DATA)
+		dsm_wire_put(m, dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
+	dsm_act_send(acts, m);
+	p->home = to->node;
+	p->need = p->ver;
+	p->nacks = 0;
+	p->csm &= ~DSM_CSM_USED;
+	p->flags &= ~DSM_PF_UNCLAIMED;
+	dsm_page_set_state(p, used ? DSM_PAGE_RD : DSM_PAGE_INV);
+}
+
+/* Who waits for an answer that may make it home asks for patience; anybody else knows a later home. */
+static u16 next_home(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return p->state == DSM_PAGE_FET || p->state == DSM_PAGE_UPG ? e->self : p->home;
+}
+
+/**
+ * dsm_move_elsewhere() - a question about a page that is not homed here
+ * @e:    engine
+ * @p:    page
+ * @to:   who asks
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_move_elsewhere(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
+			struct dsm_actions *acts)
+{
+	dsm_act_send(acts, answer(e, p, DSM_PAGE_STATUS_NACK, next_home(e, p), to));
+}
+
+/**
+ * dsm_move_is_coming() - may the answer that this node waits for make it home?
+ * @e: engine
+ * @p: page in FET or UPG
+ *
+ * Nobody waits for ever: who waits here was named this node later than it was named the node that it
+ * waits for.
+ *
+ * Context: engine lock held.
+ * Return: true if who asks has to wait for that.
+ */
+bool dsm_move_is_coming(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return dsm_page_may_move(p) || (p->space->policy.home == DSM_HOME_FIRST_TOUCH &&
+				     p->state == DSM_PAGE_FET && dsm_page_manager(p->space, p->idx) != e->self);
+}
+
+static bool may_take(const struct dsm_page *p, const struct dsm_wire_moved *moved, u64 ver)
+{
+	bool asked = p->state == DSM_PAGE_UPG || (p->state == DSM_PAGE_FET && !(p->flags & DSM_PF_AHEAD));
+
+	if (!dsm_page_may_move(p) || !asked || ver < p->need || moved->moves > DSM_MOVES_MAX ||
+	    p->csm & DSM_CSM_BREAK)
+		return false;
+	return moved->bytes != DSM_MOVED_NONE || (p->state == DSM_PAGE_UPG && p->ver == ver);
+}
+
+/**
+ * dsm_move_take() - this node is the page's home from now on
+ * @e:    engine
+ * @p:    page that an answer is awaited for
+ * @ver:  its version
+ * @r:    the rest of the answer, checked
+ * @acts: actions
+ *
+ * If a thread waits to write, the right to comes with it: a home that writes is asked for nothing.
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if this node has not asked for that.
+ */
+int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_reader *r,
+		  struct dsm_actions *acts)
+{
+	bool write = p->state == DSM_PAGE_UPG || p->csm & DSM_CSM_WRITER;
+	struct dsm_wire_moved moved;
+
+	dsm_reader_take(r, &moved, sizeof(moved));
+	if (!may_take(p, &moved, ver))
+		return -EPROTO;
+	if (moved.bytes == DSM_MOVED_DATA) {
+		memcpy(dsm_env_bytes(p->frame), dsm_reader_skip(r, DSM_PAGE_BYTES), DSM_PAGE_BYTES);
+		e->stats.page_transfers++;
+	} else if (moved.bytes == DSM_MOVED_ZERO) {
+		memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
+		e->stats.zero_replies++;
+	}
+	e->stats.migrations++;
+	p->home = e->self;
+	p->ver = ver;
+	p->sharers = le64_to_cpu(moved.sharers) & e->alive & ~(1ull << e->self);
+	p->nacks = moved.moves;
+	p->flags &= ~DSM_PF_DISCARD;
+	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE | DSM_CSM_WRITER);
+	dsm_page_set_state(p, DSM_PAGE_HOME);
+	dsm_page_fault(e, p, write, acts);
+	dsm_page_replay(e, p, acts);
+	dsm_page_wake(p, acts);
+	return 0;
+}
+
+/**
+ * dsm_move_unclaim() - a page is to be claimed anew by the first node that touches it
+ * @e: engine
+ * @p: page
+ *
+ * Where it is written, or some node has it exclusively, that holds when this has ended.
+ *
+ * Context: engine lock held.
+ * Return: true if it is homed here and homes may move: the shell unmaps it.
+ */
+bool dsm_move_unclaim(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (!dsm_page_may_move(p) || p->home != e->self || p->state == DSM_PAGE_FREE)
+		return false;
+	p->flags |= DSM_PF_UNCLAIMED;
+	return true;
+}
+
+/* ---- diffs ---- */
+
+/**
+ * dsm_move_back() - a diff came to a node that is not, or no longer, the page's home
+ * @e:    engine
+ * @p:    page
+ * @from: writer
+ * @hdr:  header of the DIFF
+ * @r:    its records, checked: one
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if there are more.
+ */
+int dsm_move_back(struct dsm_engine *e, const struct dsm_page *p, u16 from,
+		  const struct dsm_wire_hdr *hdr, struct dsm_reader *r, struct dsm_actions *acts)
+{
+	const struct dsm_wire_back body = { .home = cpu_to_le16(next_home(e, p)) };
+	u32 len = dsm_reader_left(r);
+	struct dsm_wire_record rec;
+	struct dsm_msgbuf *m;
+
+	memcpy(&rec, r->pos, sizeof(rec));
+	if (sizeof(rec) + le32_to_cpu(rec.bytes) != len)
+		return -EPROTO;
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_DIFF_BACK, p->space->id, le32_to_cpu(hdr->xid));
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_wire_put(m, dsm_reader_skip(r, len), len);
+	dsm_act_send(acts, m);
+	return 0;
+}
+
+static void send_again(struct dsm_engine *e, struct dsm_page *p, struct dsm_pack *k, const u8 *record,
+		       u32 len)
+{
+	dsm_pack_init(k, p->space, p->home);
+	dsm_pack_add(k, dsm_pool_take(e, DSM_POOL_MSG), e->self);
+	memcpy(dsm_pack_at(k), record, len);
+	dsm_pack_put(k, len);
+	dsm_pack_close(k);
+}
+
+/**
+ * dsm_move_on_back() - message DIFF_BACK
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * The release goes on waiting, for the next home's acknowledgement.
+ *
+ * Context: engine lock held.
+ * Return: 0, -EPROTO if no such diff was sent to @from.
+ */
+int dsm_move_on_back(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts)
+{
+	u32 xid = le32_to_cpu(hdr->xid), len;
+	struct dsm_wire_back body;
+	struct dsm_wire_record rec;
+	struct dsm_pack pack;
+	struct dsm_page *p;
+	u16 home;
+
+	dsm_reader_take(r, &body, sizeof(body));
+	home = le16_to_cpu(body.home);
+	len = dsm_reader_left(r);
+	memcpy(&rec, r->pos, sizeof(rec));
+	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(rec.idx));
+	if (!dsm_pipe_awaits(e, from, xid) || !p || !dsm_page_may_move(p) || p->home != from ||
+	    !(p->flags & DSM_PF_UNACKED) || home >= DSM_MAX_NODES || home == e->self)
+		return -EPROTO;
+	p->home = home;
+	p->csm &= ~DSM_CSM_SOLE;
+	if (dsm_engine_alive(e, home)) {
+		send_again(e, p, &pack, r->pos, len);
+		dsm_pipe_acked(e, from, xid, acts);
+		dsm_pipe_send(e, &pack, acts);
+		return 0;
+	}
+	dsm_pipe_acked(e, from, xid, acts);
+	p->flags &= ~DSM_PF_UNACKED;
+	dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
+	dsm_rel_replay(e, p, acts);
+	dsm_page_wake(p, acts);
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * The home of a page moves: with home=migrate to a node that writes it, and to the next node that touches it after
+ * pages are to be claimed anew. Never decides who may use a page.
+ */
+#ifndef DSM_CORE_MOVE_H
+#define DSM_CORE_MOVE_H
+
+#include "page.h"
+
+/* After so many moves in a row a page stays until its home has served another node in place. */
+#define DSM_MOVES_MAX 15u
+
+/* At the home: shall who asks for this become home? */
+static inline bool dsm_move_may(const struct dsm_page *p, u8 want)
+{
+	if (p->state != DSM_PAGE_HOME)
+		return false;
+	if (p->flags & DSM_PF_UNCLAIMED)
+		return want == DSM_WANT_COPY || want == DSM_WANT_EXCLUSIVE;
+	return dsm_page_moves(p) && want == DSM_WANT_EXCLUSIVE && p->nacks < DSM_MOVES_MAX;
+}
+
+/* A page homed here is to be claimed anew. True: what is mapped of it is to be unmapped, so that threads here claim too. */
+bool dsm_move_unclaim(struct dsm_engine *e, struct dsm_page *p);
+
+/* The page in HOME goes to @to; @same: its copy has the bytes of this version. */
+void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to, bool same,
+		   struct dsm_actions *acts);
+/* It is not homed here: ask whom we take for its home. */
+void dsm_move_elsewhere(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
+			struct dsm_actions *acts);
+/* Others may be told of this node as home before it has heard of it itself. */
+bool dsm_move_is_coming(const struct dsm_engine *e, const struct dsm_page *p);
+/* A PAGE with status MOVED; @r is behind its body. */
+int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_reader *r,
+		  struct dsm_actions *acts);
+/* A DIFF of a page that moved on: its writer gets it back. */
+int dsm_move_back(struct dsm_engine *e, const struct dsm_page *p, u16 from,
+		  const struct dsm_wire_hdr *hdr, struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_move_on_back(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts);
+
+#endif
