@@ -8,48 +8,7 @@
  */
 #include "policy.h"
 #include "array.h"
-
-/* What the presets are (protocol.md 1.2, decisions.md); a setting after a preset changes it. */
-#define DSM_PIPE_BYTES 32768u
-#define DSM_PIPE_DEPTH 4
-
-static const struct preset {
-	const char *name;
-	struct dsm_policy policy;
-} presets[] = {
-	/* What is best here: hlrc-nocopy, diffs packed or written, as each page is best served. */
-	{ "hlrc", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
-		    .pipe_depth = DSM_PIPE_DEPTH, .diffpath = DSM_DIFFPATH_AUTO, .around = 1 } },
-	/* Seed 004, its two ways of fetching a page; one diff and its acknowledgement at a time. */
-	{ "hlrc-copy", { .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG,
-			 .diffpath = DSM_DIFFPATH_MSG } },
-	{ "hlrc-nocopy", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
-			   .diffpath = DSM_DIFFPATH_MSG } },
-	/* Seed 002: ORIG and PIPE. */
-	{ "hlrc-orig", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
-			 .diffpath = DSM_DIFFPATH_MSG } },
-	{ "hlrc-pipe", { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
-			 .pipe_depth = 2, .diffpath = DSM_DIFFPATH_MSG } },
-	/* Seed 000, CSM-None: everything by messages, one diff and its acknowledgement at a time. */
-	{ "csm-none", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH,
-			.fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
-			.diffpath = DSM_DIFFPATH_MSG } },
-	{ "csm-none-mg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE,
-			   .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
-			   .diffpath = DSM_DIFFPATH_MSG } },
-	/* No seed has it: one writer or many readers, and the page comes with the right. */
-	{ "sc", { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY,
-		  .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG } },
-	/* Seed 004, section 6: data and synchronisation without the other side's processor. */
-	{ "hlrc-rdma", { .fetch = DSM_FETCH_READ, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = DSM_PIPE_BYTES,
-			 .pipe_depth = DSM_PIPE_DEPTH, .diffpath = DSM_DIFFPATH_WRITE,
-			 .sync = DSM_SYNC_RDMA } },
-};
-
-static const char * const presets_later[] = {
-	"csm-dms", "csm-ms", "csm-s", "csm-ms-mg", "csm-adb",
-	"auto",
-};
+#include "presets.h"
 
 static const char * const keys_later[] = { "bcast" };
 
@@ -111,20 +70,19 @@ static int parse_u32(const struct word *w, u32 *out)
 
 static int set_preset(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
 {
-	u32 i;
+	const struct dsm_preset *preset = dsm_preset_find(v->at, v->len);
 
-	for (i = 0; i < ARRAY_SIZE(presets); i++)
-		if (word_is(v, presets[i].name)) {
-			*p = presets[i].policy;
-			return 0;
-		}
-	if (word_in(v, presets_later, ARRAY_SIZE(presets_later))) {
-		snprintf(why, why_bytes, "preset=%.*s is not in this version; use preset=hlrc",
-			 (int)v->len, v->at);
+	if (!preset) {
+		snprintf(why, why_bytes, "unknown preset '%.*s'; use preset=hlrc", (int)v->len, v->at);
+		return -EINVAL;
+	}
+	if (preset->lacks) {
+		snprintf(why, why_bytes, "preset=%s needs %s, which is not in this version; use preset=%s",
+			 preset->name, preset->lacks, preset->instead);
 		return -EOPNOTSUPP;
 	}
-	snprintf(why, why_bytes, "unknown preset '%.*s'; use preset=hlrc", (int)v->len, v->at);
-	return -EINVAL;
+	*p = preset->policy;
+	return 0;
 }
 
 static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
@@ -156,13 +114,9 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 	return 0;
 }
 
-static const struct dsm_policy *preset_find(const char *name)
+static const struct dsm_policy *policy_of(const char *preset)
 {
-	u32 i;
-
-	for (i = 0; strcmp(presets[i].name, name); i++)
-		;
-	return &presets[i].policy;
+	return &dsm_preset_find(preset, strlen(preset))->policy;
 }
 
 /* Has nobody asked for another way of moving data than @base's? */
@@ -187,7 +141,7 @@ static void move_as(struct dsm_policy *p, const struct dsm_policy *base)
 
 static int set_consistency(struct dsm_policy *p, const struct word *v, char *why, u32 why_bytes)
 {
-	const struct dsm_policy *hlrc = &presets[0].policy, *sc = preset_find("sc");
+	const struct dsm_policy *hlrc = policy_of("hlrc"), *sc = policy_of("sc");
 
 	if (word_is(v, "hlrc") || word_is(v, "cashmere")) {
 		if (p->consistency == DSM_CONSISTENCY_SC)
@@ -338,7 +292,7 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 			 "consistency=sc needs home=block or rr: who may write is decided at a home that does not move");
 		return -EINVAL;
 	}
-	if (p->consistency == DSM_CONSISTENCY_SC && !moves_as(p, preset_find("sc"))) {
+	if (p->consistency == DSM_CONSISTENCY_SC && !moves_as(p, policy_of("sc"))) {
 		snprintf(why, why_bytes,
 			 "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole");
 		return -EINVAL;
@@ -382,7 +336,7 @@ int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 wh
 {
 	static const char preset[] = "preset";
 
-	*out = presets[0].policy;
+	*out = *policy_of("hlrc");
 	while (*text) {
 		struct word key = { .at = text }, val;
 		int err;

@@ -4,7 +4,7 @@
 from scene import actors, counters, expect, living, ranks, region
 
 PAGE = 4096
-SETTINGS = (("preset=csm-none",), ("consistency=cashmere", "home=rr"), ("preset=csm-none", "home=rr", "diffpath=write"))
+SETTINGS = (("preset=csm-none",), ("preset=csm-s", "home=rr"), ("consistency=cashmere", "home=rr", "diffpath=write"))
 
 
 MIGRATING = (("preset=csm-none-mg",), ("preset=csm-none-mg", "fetch=copy"))

@@ -6,7 +6,7 @@ import random
 import pairs
 from scene import join_ranks, region, start_ranks
 
-CONSISTENCY = {"sc": "sc"}
+CONSISTENCY = {"sc": "sc", "csm-s": "cashmere", "csm-none": "cashmere", "csm-none-mg": "cashmere"}
 SECONDS_PER_ROUND = 12.0	# of all tests together, at the very most
 
 

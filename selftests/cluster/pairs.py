@@ -18,7 +18,8 @@ AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diff", ("orig", "pipe:4096:1", "pipe:32768:4")),
         ("sync", ("msg", "rdma")),
         ("grain", ("1", "4", "8")))
-PRESETS = ("hlrc", "hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "sc")
+PRESETS = ("hlrc", "hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "csm-s", "csm-none",
+           "csm-none-mg", "sc")
 REGION = "1M"
 NAME = object()		# in a program's arguments: its region's name
 # More than half of the pages: only then diffpath=auto has a chunk registered.

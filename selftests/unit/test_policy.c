@@ -93,6 +93,9 @@ static const struct good goods[] = {
 	{ "csm-none", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY,
 			.diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
 	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "csm-s", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY,
+		     .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .sync = DSM_SYNC_RDMA },
+	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=rdma,algo=queue,around=off") },
 	{ "csm-none-mg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE, .fetch = DSM_FETCH_NOCOPY,
 			   .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
 	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
@@ -154,13 +157,15 @@ struct refused {
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
 #define LATER(key) { key "=x", -EOPNOTSUPP, "setting '" key "' is not in this version" }
-#define PRESET(name) { name, -EOPNOTSUPP, "preset=" name " is not in this version; use preset=hlrc" }
+#define PRESET(name, lacks, instead) \
+	{ name, -EOPNOTSUPP, "preset=" name " needs " lacks ", which is not in this version; use preset=" instead }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch or migrate" }
 static const struct refused refusals[] = {
 	LATER("bcast"), ONE_OF("metadata", "x", "msg"),
 	{ "metadata=rdma", -EOPNOTSUPP, "metadata=rdma is not in this version; use metadata=msg" },
-	PRESET("csm-dms"), PRESET("csm-ms"), PRESET("csm-s"), PRESET("csm-ms-mg"),
-	PRESET("csm-adb"), PRESET("auto"),
+	PRESET("csm-dms", "metadata=rdma", "csm-s"), PRESET("csm-ms", "metadata=rdma", "csm-s"),
+	PRESET("csm-ms-mg", "metadata=rdma", "csm-none-mg"), PRESET("csm-adb", "metadata=rdma and bcast=adaptive", "csm-s"),
+	PRESET("auto", "a choice for each page", "hlrc"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
 	{ "home=migrate@barrier", -EOPNOTSUPP,
