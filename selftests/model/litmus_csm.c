@@ -18,6 +18,22 @@ static const char * const as_hlrc[] = {
 	"crash-lock", "crash-all", "crash-flag", "crash-barrier",
 };
 
+/* With home=migrate those again in which pages change hands; what only synchronises is the same there. */
+static const char * const as_moved[] = {
+	"L1", "L7", "L8", "L9", "L10", "L12", "L14", "L15", "L16", "L17", "L23", "L28", "L30", "L37", "kept", "dma", "mix", "crash-lock",
+	"crash-barrier", "L18", "L36", "L38", "drop", "turns", "around", "crash-only",
+};
+
+static bool applies(const struct litmus *l, u32 flags)
+{
+	u32 i;
+
+	for (i = 0; flags & LITMUS_MIGRATE && i < ARRAY_SIZE(as_moved); i++)
+		if (!strcmp(as_moved[i], l->name))
+			return true;
+	return !(flags & LITMUS_MIGRATE);
+}
+
 static s8 reg(u32 thread, u32 r)
 {
 	return w.thread[thread].reg[r];
@@ -147,10 +163,11 @@ static void add_all(const char *how, u32 flags)
 
 	for (i = 0; i < ARRAY_SIZE(as_hlrc); i++)
 		for (k = 0; k < litmus_count; k++)
-			if (!strcmp(litmus_list[k].name, as_hlrc[i]))
+			if (!strcmp(litmus_list[k].name, as_hlrc[i]) && applies(&litmus_list[k], flags))
 				add(&litmus_list[k], how, flags);
 	for (i = 0; i < ARRAY_SIZE(own); i++)
-		add(&own[i], how, flags);
+		if (applies(&own[i], flags))
+			add(&own[i], how, flags);
 	for (i = 0; i < ARRAY_SIZE(unclaims); i++)
 		add(&unclaims[i], how, flags | LITMUS_MOVES);
 }
