@@ -30,7 +30,7 @@ static unsigned int workers;	/* of the shared run */
 
 static const struct app_option options[] = {
 	{ "bodies", "bodies", &barnes_bodies, 2, 1 << 24, { 1024, 16384, 131072 } },
-	{ "steps", "time steps", &steps, 1, 100000, { 2, 6, 4 } },
+	{ "steps", "time steps", &steps, 1, 100000, { 2, 10, 4 } },
 	{ "spatial", "1: the tree is built by regions of space; 0: under locks", &spatial, 0, 1,
 	  { 0, 0, 0 } },
 	{ 0 }
