@@ -55,7 +55,7 @@ static signed char nearest[CITIES_MAX][CITIES_MAX];	/* the others, nearest first
 static const struct app_option options[] = {
 	{ "cities", "cities", &cities, 4, CITIES_MAX, { 11, 19, 17 } },
 	{ "alone", "last cities of a tour that one worker permutes alone", &alone_cities, 1,
-	  CITIES_MAX - 1, { 8, 14, 12 } },
+	  CITIES_MAX - 1, { 8, 16, 12 } },
 	{ "seed", "which map", &seed, 0, 1000000, { 1, 1, 2 } },
 	{ 0 }
 };
