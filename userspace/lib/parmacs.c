@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,7 +39,7 @@ static uint64_t published_before_wait;	/* of these: by the last WAIT_FOR_END */
 static uint64_t created;		/* rank 0: one by one since the last WAIT_FOR_END */
 static bool ending;			/* atomic, rank 0: the others may leave */
 static pthread_t watchers[PARMACS_RANKS_MAX];
-static uint64_t roi_count[DSM_STAT_COUNT];
+static bool in_roi;			/* atomic */
 static unsigned long roi_us;
 
 /* Workers of this process that nobody has joined yet, by the thread that takes commands. */
@@ -204,22 +203,12 @@ static unsigned long clock_us(void)
 	return (unsigned long)now.tv_sec * 1000000ul + (unsigned long)now.tv_usec;
 }
 
-static void read_counters(uint64_t *values)
-{
-	struct dsm_ioc_stats arg = {
-		.size = sizeof(arg),
-		.count = DSM_STAT_COUNT,
-		.values = (uintptr_t)values,
-	};
-	int ret = dsm_ioctl(d, DSM_IOC_STATS, &arg);
-
-	if (ret)
-		parmacs_die("the module's counters: %s", strerror(-ret));
-}
-
+/* Of one thread: some programs let all workers come here, some only one. */
 static void roi_begin(void)
 {
-	read_counters(roi_count);
+	if (__atomic_exchange_n(&in_roi, true, __ATOMIC_ACQ_REL))
+		return;
+	must(dsm_roi_begin(d, 1));
 	roi_us = clock_us();
 }
 
@@ -241,14 +230,15 @@ static void roi_end(void)
 		{ DSM_STAT_BYTES_SENT, "message_bytes" },
 	};
 	unsigned long us = clock_us() - roi_us;
-	uint64_t now[DSM_STAT_COUNT] = { 0 };
 	size_t i;
 
-	read_counters(now);
+	if (!__atomic_exchange_n(&in_roi, false, __ATOMIC_ACQ_REL))
+		return;
+	must(dsm_roi_end(d));
 	fprintf(stderr, "parmacs: node %d: region of interest: us=%lu", dsm_node(d), us);
 	for (i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
 		fprintf(stderr, " %s=%" PRIu64, shown[i].name,
-			now[shown[i].stat] - roi_count[shown[i].stat]);
+			dsm_roi_count(d, shown[i].stat));
 	fputc('\n', stderr);
 }
 
