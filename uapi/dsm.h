@@ -210,7 +210,7 @@ enum dsm_stat {
 	DSM_STAT_PAGES_LOST,		/* pages whose only copy, or home, is lost */
 	DSM_STAT_LETTERS,		/* sync=rdma: records of barriers and flags written to peers */
 	DSM_STAT_LETTERS_BY_MESSAGE,	/* of such regions, but sent as messages */
-	DSM_STAT_EXCL_ENTERS,		/* consistency=cashmere: pages that only this node had */
+	DSM_STAT_EXCL_ENTERS,		/* pages that only this node had, so that writes need no notice */
 	DSM_STAT_EXCL_BREAKS,		/* and that another one wanted then */
 	DSM_STAT_MIGRATIONS,		/* home=migrate: pages whose home this node became */
 	DSM_STAT_MIGRATION_ATTEMPTS,	/* and that it wanted to */

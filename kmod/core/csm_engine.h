@@ -16,7 +16,7 @@ struct dsm_page;
 #define DSM_CSM_IDLE 0x02u	/* lost its copy, and no thread has wanted it since */
 #define DSM_CSM_DROPPING 0x04u	/* the home was asked to tell us no more; not fetched meanwhile */
 #define DSM_CSM_WRITER 0x08u	/* the fetch under way is for a thread that writes */
-#define DSM_CSM_SOLE 0x10u	/* the home said that nobody else has a copy */
+#define DSM_CSM_SOLE 0x10u	/* the home said that nobody else has a copy; hlrc, at the home: of this version */
 #define DSM_CSM_STALE 0x20u	/* UPG: a notice was applied: not readable */
 /* Another node wants it: EX and HX end. RD, WR, WRS, INV: it was given back, and the home has not said so. */
 #define DSM_CSM_BREAK 0x40u

@@ -26,7 +26,7 @@ struct dsm_rsync;
 struct dsm_slots;
 
 /**
- * enum dsm_page_state - protocol.md 3.2 and 3.4; from DSM_PAGE_UPG on only with consistency=cashmere
+ * enum dsm_page_state - protocol.md 3.2 and 3.4; from DSM_PAGE_UPG on, but for HX, only with cashmere
  * @DSM_PAGE_INV:   no valid copy; no twin
  * @DSM_PAGE_FET:   fetch outstanding
  * @DSM_PAGE_RD:    valid copy, read-only
@@ -38,7 +38,7 @@ struct dsm_slots;
  * @DSM_PAGE_FREE:  first-touch manager here, not claimed by anyone
  * @DSM_PAGE_UPG:   as RD; asked to be the only node that has a copy
  * @DSM_PAGE_EX:    exclusive: the only copy, writable, no twin, in no list
- * @DSM_PAGE_HX:    home here, nobody else has a copy: writable, in no list
+ * @DSM_PAGE_HX:    home here, nobody else has a copy, or only older ones: writable, in no list
  * @DSM_PAGE_HO:    home here, exclusive at the one node of dsm_page.sharers
  * @DSM_PAGE_HB:    HO, and that node was asked to give it up
  * @DSM_PAGE_LOST:  the only copy was lost with its node

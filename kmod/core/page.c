@@ -56,7 +56,7 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 		dsm_dirty_add(e, p);
 		dsm_rel_written(e, p);
 		dsm_page_set_state(p, DSM_PAGE_WR);
-	} else if (p->state == DSM_PAGE_HOME && dsm_page_is_csm(p) && !p->sharers) {
+	} else if (p->state == DSM_PAGE_HOME && dsm_rel_alone(p)) {
 		e->stats.excl_enters++;
 		dsm_page_set_state(p, DSM_PAGE_HX);
 	} else if (p->state == DSM_PAGE_HOME) {
@@ -317,6 +317,8 @@ static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct ds
 	e->stats.fetches_served++;
 	if (dsm_page_is_csm(p))
 		grant = dsm_csm_register(e, p, to->node, to->want);
+	else
+		dsm_rel_shared(e, p);
 	reply_page(e, p, to, zero ? DSM_PAGE_STATUS_ZERO : DSM_PAGE_STATUS_DATA, grant, e->self,
 		   acts);
 }
@@ -333,14 +335,14 @@ static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct ds
 void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
 		    struct dsm_actions *acts)
 {
-	switch (p->state) {
-	case DSM_PAGE_HOME:
-	case DSM_PAGE_HOMEW:
+	if (dsm_page_is_home(p)) {
 		if (dsm_move_may(p, to->want))
 			dsm_move_give(e, p, to, false, acts);
 		else
 			reply_copy(e, p, to, acts);
 		return;
+	}
+	switch (p->state) {
 	case DSM_PAGE_FREE:
 		/* A guess about the future is no touch (mutant M30). */
 		if (to->want == DSM_WANT_LOOK) {
@@ -517,7 +519,7 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		p = dsm_page_find(e, region, le32_to_cpu(rec.idx));
 		if (p && dsm_page_may_move(p) && p->home != e->self)
 			return dsm_move_back(e, p, from, hdr, r, acts);
-		if (!p || !p->frame || (p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
+		if (!p || !p->frame || !dsm_page_is_home(p))
 			return -EPROTO;
 	}
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_DIFF_ACK, region, le32_to_cpu(hdr->xid));

@@ -109,6 +109,13 @@ static inline bool dsm_page_moves(const struct dsm_page *p)
 	return p->space->policy.home == DSM_HOME_MIGRATE;
 }
 
+/* All others' diffs come here. With cashmere nobody else has anything in HX. */
+static inline bool dsm_page_is_home(const struct dsm_page *p)
+{
+	return p->state == DSM_PAGE_HOME || p->state == DSM_PAGE_HOMEW ||
+	       (p->state == DSM_PAGE_HX && !dsm_page_is_csm(p));
+}
+
 static inline void dsm_page_wake(const struct dsm_page *p, struct dsm_actions *acts)
 {
 	acts->wake_pages |= 1ull << dsm_page_bucket(p);

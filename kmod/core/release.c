@@ -38,6 +38,40 @@ void dsm_dirty_add(struct dsm_engine *e, struct dsm_page *p)
 	e->n_dirty++;
 }
 
+/**
+ * dsm_rel_alone() - may the home write its page without telling anybody?
+ * @p: page in HOME
+ *
+ * Nobody else has a copy; or all copies are older than this version, whose notice every acquire
+ * after this node's next release brings (mutants M102 to M104).
+ *
+ * Context: engine lock held.
+ * Return: true if it may, until dsm_rel_shared().
+ */
+bool dsm_rel_alone(const struct dsm_page *p)
+{
+	return dsm_page_is_csm(p) ? !p->sharers : p->csm & DSM_CSM_SOLE;
+}
+
+/**
+ * dsm_rel_shared() - the home gives a copy of its page out, not in regions with cashmere
+ * @e: engine
+ * @p: page in HOME, HOMEW or HX
+ *
+ * What is written from now on is told of, before the bytes of the copy are read (mutant M101).
+ *
+ * Context: engine lock held.
+ */
+void dsm_rel_shared(struct dsm_engine *e, struct dsm_page *p)
+{
+	p->csm &= ~DSM_CSM_SOLE;
+	if (p->state != DSM_PAGE_HX)
+		return;
+	e->stats.excl_breaks++;
+	dsm_dirty_add(e, p);
+	dsm_page_set_state(p, DSM_PAGE_HOMEW);
+}
+
 static void push_todo(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	struct dsm_rel *rel = &e->rel[p->rel_next];
@@ -266,6 +300,9 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 		p->ver++;
 		if (dsm_page_is_csm(p))
 			dsm_csm_tell(e, p, p->ver, p->sharers, acts);
+		/* Copies that were given out until now are older. Of a READ nobody hears. */
+		else if (p->space->policy.fetch != DSM_FETCH_READ)
+			p->csm |= DSM_CSM_SOLE;
 		dsm_rel_page_done(e, p, p->ver, 0, acts);
 		wake_writers(p, acts);
 		return false;

@@ -16,6 +16,10 @@
  */
 void dsm_dirty_add(struct dsm_engine *e, struct dsm_page *p);
 
+/* May the home write @p without telling anybody, and when that ends. */
+bool dsm_rel_alone(const struct dsm_page *p);
+void dsm_rel_shared(struct dsm_engine *e, struct dsm_page *p);
+
 /* A copy got its twin: is it one to keep? */
 void dsm_rel_written(struct dsm_engine *e, struct dsm_page *p);
 

@@ -231,6 +231,46 @@ def home_policies(c):
             ranks(c, ["exchange", 60, 4 * PAGE, name], timeout=60)
 
 
+def a_home_alone_tells_nobody(c):
+    """Pages of which nobody has a copy are written by their home without notice, until somebody asks."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages = 64
+    seen = counters(home)
+
+    def write(value):
+        a.want(0, "fill", 0, pages, PAGE, value)
+        a.want(0, "release")
+
+    def grown(name):
+        return counters(home)[name] - seen[name]
+
+    with region(c, "1M", "home=first-touch") as name, actors(name, home, asker) as (a, b):
+        write(1000)
+        write(2000)
+        expect(grown("excl_enters") == pages, f"{grown('excl_enters')} pages are the home's alone")
+        intervals = grown("intervals")
+        write(3000)
+        write(4000)
+        expect(grown("intervals") == intervals, "the home told of what nobody had a copy of")
+        b.want(0, "verify", 0, pages, PAGE, 4000)
+        expect(grown("excl_breaks") == pages, f"{grown('excl_breaks')} pages are not any more")
+        write(5000)
+        b.want(0, "acquire")
+        b.want(0, "verify", 0, pages, PAGE, 5000)
+        # Both write, the home alone in between.
+        write(6000)
+        write(7000)
+        b.want(0, "acquire")
+        b.want(0, "fill", 8, pages, PAGE, 1)
+        b.want(0, "release")
+        a.want(0, "acquire")
+        a.want(0, "verify", 8, pages, PAGE, 1)
+        write(8000)
+        b.want(0, "acquire")
+        b.want(0, "verify", 0, pages, PAGE, 8000)
+        b.want(0, "verify", 8, pages, PAGE, 1)
+
+
 def close_to_open(c):
     """L43: what dd wrote on one node before it ended is what md5sum reads on another after."""
     size = 300000

@@ -34,7 +34,9 @@ static void check_page(struct node *n, u32 k)
 	if ((p->state == DSM_PAGE_RD || p->state == DSM_PAGE_WR) && p->ver < p->need && !(p->csm & DSM_CSM_TOLD))
 		fail("I14: p%u at %c readable at version %llu, needs %llu", k, name, (unsigned long long)p->ver,
 		     (unsigned long long)p->need);
-	if (p->state == DSM_PAGE_HOME || p->state == DSM_PAGE_HOMEW) {
+	if (p->state == DSM_PAGE_HX && !dsm_page_is_csm(p) && on_lists)
+		fail("I9: p%u at %c in HX is on a list", k, name);
+	if (dsm_page_is_home(p)) {
 		if (p->ver < n->last_ver[k])
 			fail("I13: version of p%u falls", k);
 		n->last_ver[k] = p->ver;
@@ -382,7 +384,7 @@ static struct node *home_node(u32 p)
 	for (i = 0; i < w.l->nodes; i++) {
 		struct node *n = &w.node[i];
 
-		if (n->exists[p] && (n->page[p].state == DSM_PAGE_HOME || n->page[p].state == DSM_PAGE_HOMEW))
+		if (n->exists[p] && dsm_page_is_home(&n->page[p]))
 			return n;
 	}
 	return NULL;

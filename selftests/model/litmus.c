@@ -129,6 +129,13 @@ PROG(kept_a1, ROUND(0, 1), ROUND(0, 2), ROUND(0, 3), ROUND(0, 4), ROUND(0, 5), B
 PROG(kept_a2, ROUND(1, 1), ROUND(1, 2), STORE(0, 1, 5), SET(0), BARRIER(0, 3), BARRIER(0, 3));
 PROG(kept_b, STORE(0, 2, 9), WAIT(0), LOAD(0, 1, 1), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), BARRIER(0, 3));
 
+/* alone: a home that writes in every interval, and others who look now and then. */
+PROG(alone_a, ROUND(0, 1), STORE(0, 0, 2), STORE(1, 0, 1), BARRIER(0, 3), STORE(0, 0, 3), STORE(0, 1, 1), SET(0),
+	STORE(0, 0, 4), STORE(0, 2, 1), BARRIER(0, 3), LOAD(0, 3, 3), STORE(0, 0, 5), BARRIER(0, 3));
+PROG(alone_b, LOAD(0, 0, 0), BARRIER(0, 3), LOAD(0, 0, 0), WAIT(0), LOAD(0, 1, 1), STORE(0, 3, 7), BARRIER(0, 3), LOAD(0, 2, 2),
+	BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 3, 3));
+PROG(alone_c, PREFETCH(0), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(1, 0, 1), BARRIER(0, 3), LOAD(0, 2, 2), BARRIER(0, 3), LOAD(0, 0, 0));
+
 /* L16: a fetch under way when a notice is applied. */
 PROG(l16_a, LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(0));
 PROG(l16_b1, HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0));
@@ -405,6 +412,8 @@ const struct litmus litmus_list[] = {
 	{ "L43", 3, 2, { A, B }, 0, { l43_a, l43_b }, NULL },
 	{ "try", 3, 4, { A, A, B, C }, LITMUS_QUIET, { try_t, try_t, try_t, try_l }, try_final },
 	{ "kept", 2, 3, { A, A, B }, LITMUS_QUIET, { kept_a1, kept_a2, kept_b }, NULL },
+	{ "alone", 3, 3, { A, B, C }, LITMUS_QUIET, { alone_a, alone_b, alone_c }, NULL },
+	{ "alone-untold", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_UNTOLD, { alone_a, alone_b, alone_c }, NULL },
 	{ "dma", 2, 3, { A, A, B }, 0, { dma_a1, dma_a2, dma_b }, NULL },
 	{ "clear", 3, 2, { A, B }, 0, { clear_a, clear_b }, NULL },
 	{ "mix", 3, 4, { A, B, B, C }, LITMUS_QUIET | LITMUS_WALK_ONLY, { mix_1, mix_2, mix_1, mix_2 }, mix_final },

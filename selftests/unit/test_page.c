@@ -60,13 +60,78 @@ static void fault_at_the_home_takes_its_row(void **state)
 	assert_int_equal(w.n_fly, 0);
 }
 
+static void home_that_nobody_has_a_copy_of_is_written_without_notice(void **state)
+{
+	struct dsm_page *p = world_page(A, 0);
+
+	w.alone = true;
+	world_store(A, 0, 0, 1);
+	assert_int_equal(world_release(A), 0);
+	world_store(A, 0, 0, 2);
+	assert_int_equal(p->state, DSM_PAGE_HX);
+	assert_int_equal(world_engine(A)->n_dirty, 0);
+	assert_int_equal(world_release(A), 0);
+	assert_int_equal(p->state, DSM_PAGE_HX);
+	assert_int_equal(p->ver, 1);
+	assert_int_equal(world_engine(A)->known[A], 1);
+	/* Whoever wants it gets what is there, and is told of what comes. */
+	assert_int_equal(world_load(B, 0, 0), 2);
+	assert_int_equal(world_page(B, 0)->ver, 1);
+	assert_int_equal(p->state, DSM_PAGE_HOMEW);
+	assert_int_equal(world_release(A), 0);
+	assert_int_equal(p->state, DSM_PAGE_HOME);
+	assert_int_equal(p->ver, 2);
+	assert_int_equal(world_engine(A)->known[A], 2);
+	assert_int_equal(world_engine(A)->stats.excl_enters, 1);
+	assert_int_equal(world_engine(A)->stats.excl_breaks, 1);
+}
+
+static void home_that_gave_a_copy_out_tells_of_what_it_writes(void **state)
+{
+	struct dsm_page *p = world_page(A, 0);
+
+	w.alone = true;
+	world_store(A, 0, 0, 1);
+	assert_int_equal(world_release(A), 0);
+	assert_int_equal(world_load(B, 0, 0), 1);
+	world_store(A, 0, 0, 2);
+	assert_int_equal(p->state, DSM_PAGE_HOMEW);
+	assert_int_equal(world_release(A), 0);
+	world_store(A, 0, 0, 3);
+	assert_int_equal(p->state, DSM_PAGE_HX);
+	/* The diff of an older copy makes no newer one. */
+	world_store(B, 0, 1, 1);
+	assert_int_equal(world_release(B), 0);
+	assert_int_equal(p->ver, 3);
+	assert_int_equal(world_page(B, 0)->ver, 1);
+	assert_int_equal(p->state, DSM_PAGE_HX);
+	assert_int_equal(world_lock(A, 5, 10), 0);
+	assert_int_equal(world_unlock(A, 5, 10), 0);
+	assert_int_equal(world_lock(B, 5, 20), 0);
+	assert_int_equal(world_load(B, 0, 0), 3);
+	assert_int_equal(p->state, DSM_PAGE_HOMEW);
+	assert_int_equal(world_release(A), 0);
+	assert_int_equal(p->ver, 4);
+}
+
+static void home_that_others_read_from_tells_of_what_it_writes(void **state)
+{
+	w.alone = true;
+	w.node[A].space.policy.fetch = DSM_FETCH_READ;
+	world_store(A, 0, 0, 1);
+	assert_int_equal(world_release(A), 0);
+	world_store(A, 0, 0, 2);
+	assert_int_equal(world_page(A, 0)->state, DSM_PAGE_HOMEW);
+}
+
 static void right_follows_state(void **state)
 {
 	static const u8 right[] = {
 		[DSM_PAGE_INV] = DSM_PAGE_NONE, [DSM_PAGE_FET] = DSM_PAGE_NONE, [DSM_PAGE_RD] = DSM_PAGE_READABLE,
 		[DSM_PAGE_WR] = DSM_PAGE_WRITABLE, [DSM_PAGE_WRS] = DSM_PAGE_NONE, [DSM_PAGE_WRF] = DSM_PAGE_NONE,
 		[DSM_PAGE_HOME] = DSM_PAGE_READABLE, [DSM_PAGE_HOMEW] = DSM_PAGE_WRITABLE,
-		[DSM_PAGE_FREE] = DSM_PAGE_NONE,
+		[DSM_PAGE_FREE] = DSM_PAGE_NONE, [DSM_PAGE_UPG] = DSM_PAGE_READABLE,
+		[DSM_PAGE_EX] = DSM_PAGE_WRITABLE, [DSM_PAGE_HX] = DSM_PAGE_WRITABLE,
 	};
 	struct dsm_page p = {};
 	u32 s;
@@ -425,6 +490,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fault_takes_its_row),
 		T(start2, fault_at_the_home_takes_its_row),
+		T(start2, home_that_nobody_has_a_copy_of_is_written_without_notice),
+		T(start2, home_that_gave_a_copy_out_tells_of_what_it_writes),
+		T(start2, home_that_others_read_from_tells_of_what_it_writes),
 		cmocka_unit_test(right_follows_state),
 		cmocka_unit_test(notice_takes_its_row),
 		T(start2, notice_not_above_the_label_changes_nothing),

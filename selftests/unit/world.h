@@ -61,6 +61,7 @@ static struct world {
 	bool held[256];		/* types that world_run() does not deliver */
 	bool hold_flush;
 	bool hold_run;
+	bool alone;		/* nobody has a copy; else somebody may, and each interval of a home is told of */
 	struct dsm_actions acts;
 } w;
 

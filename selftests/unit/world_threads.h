@@ -33,6 +33,8 @@ static inline int world_access(u16 node, u32 idx, bool write)
 
 static inline void world_store(u16 node, u32 idx, u32 at, u8 value)
 {
+	if (!w.alone && !dsm_page_is_csm(world_page(node, idx)))
+		world_page(node, idx)->csm &= ~DSM_CSM_SOLE;
 	assert_int_equal(world_access(node, idx, true), DSM_PAGE_WRITABLE);
 	((u8 *)world_page(node, idx)->frame)[at] = value;
 }

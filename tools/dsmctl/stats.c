@@ -86,7 +86,7 @@ static const struct {
 	[DSM_STAT_PAGES_LOST] = { "pages_lost", "pages lost with a node" },
 	[DSM_STAT_LETTERS] = { "letters", "barrier and flag records written" },
 	[DSM_STAT_LETTERS_BY_MESSAGE] = { "letters_by_message", "of sync=rdma, but by message" },
-	[DSM_STAT_EXCL_ENTERS] = { "excl_enters", "consistency=cashmere: pages that this node alone had" },
+	[DSM_STAT_EXCL_ENTERS] = { "excl_enters", "pages that this node alone had: written without notice" },
 	[DSM_STAT_EXCL_BREAKS] = { "excl_breaks", "and that another one wanted then" },
 	[DSM_STAT_MIGRATIONS] = { "migrations", "home=migrate: pages whose home came here" },
 	[DSM_STAT_MIGRATION_ATTEMPTS] = { "migration_attempts", "and that were asked for" },
