@@ -21,6 +21,12 @@ static bool looks_around(const struct dsm_region *r)
 	return r->space->policy.around && r->space->policy.consistency != DSM_CONSISTENCY_SC;
 }
 
+/* Nobody may have touched the page yet: its home has never answered. */
+static bool may_claim(const struct dsm_page *p)
+{
+	return p->space->policy.home == DSM_HOME_FIRST_TOUCH && !(p->flags & DSM_PF_HOMED);
+}
+
 static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 {
 	struct dsm_node *n = &dsm_node;
@@ -36,7 +42,7 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 	dsm_step_begin(&acts);
 	ahead = looks_around(r) && p->flags & DSM_PF_AHEAD;
 	ret = dsm_page_fault(n->engine, p, write, &acts);
-	fetching = looks_around(r) && dsm_page_fetching(p);
+	fetching = looks_around(r) && dsm_page_fetching(p) && !(write && may_claim(p));
 	/*
 	 * Twins cost memory: beyond the limit what is dirty
 	 * goes home early, in a release like any other (L27).
@@ -50,7 +56,8 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 	*frame = p->frame;
 	/*
 	 * Only pages that come from elsewhere make a pattern. After the page itself: nothing
-	 * delays what somebody waits for.
+	 * delays what somebody waits for. Of pages that are written for the first time
+	 * there is nothing ahead, and looking there in vain would stop looking for long.
 	 */
 	if (ahead || fetching)
 		dsm_ahead_fault(r, idx);

@@ -106,6 +106,16 @@ def neighbours_are_fetched_ahead(c):
             # By READ sixteen pages come at once and are mapped at once; a message brings one page.
             most = pages // 4 if policy == "fetch=read" else pages * 5 // 2
             expect(faults <= most, f"{policy}: {faults} faults for {pages} pages")
+    # Nobody looks ahead of who is the first to write, and that is no reason not to look later.
+    with region(c, "4M", "home=first-touch") as name, actors(name, home, asker) as (a, b):
+        seen = [Ahead(home), Ahead(asker)]
+        show(a, b, pages, 1)
+        b.want(0, "fill", pages * PAGE, pages, PAGE, 1)
+        expect(not seen[0].grown()[0] and not seen[1].grown()[0], "pages were asked for that are nobody's")
+        b.want(0, "verify", 0, pages, PAGE, 1)
+        issued, hits, _, _ = seen[1].told(f"home=first-touch, {pages} pages in order")
+        expect(issued >= pages * 9 // 10, f"home=first-touch: {issued} of {pages} pages were asked for")
+        expect(hits >= issued * 9 // 10, f"home=first-touch: {hits} of {issued} pages were of use")
     with region(c, "4M", "around=off") as name, actors(name, home, asker) as (a, b):
         show(a, b, pages, 1)
         seen = Ahead(asker)
