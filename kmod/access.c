@@ -173,7 +173,7 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 		ret = wait_event_interruptible(*wq, page_settled(p));
 	dsm_recall_waiting(p, -1);
 	took_ns = dsm_now_ns() - start;
-	atomic64_add(took_ns, &dsm_node.stats.ns_wait_page);
+	dsm_shell_count(p->space->shell, ns_wait_page, took_ns);
 	if (!ret)
 		dsm_spin_learn(kind, spun, took_ns);
 	return ret;

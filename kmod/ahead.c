@@ -211,8 +211,8 @@ static u32 tell_passed(struct dsm_region *r, const struct plan *plan)
 
 static void judge(struct dsm_ahead *a, const struct dsm_space *s)
 {
-	u32 hits = READ_ONCE(s->ahead_hits) - a->hits;
-	u32 lost = READ_ONCE(s->ahead_wasted) + a->left - a->lost;
+	u32 hits = READ_ONCE(s->stats.ahead_hits) - a->hits;
+	u32 lost = READ_ONCE(s->stats.ahead_wasted) + a->left - a->lost;
 
 	if (hits + lost < JUDGE_PAGES)
 		return;

@@ -193,7 +193,7 @@ static void diff_made(struct batch *b, u32 i, u32 bytes)
 
 	trace_dsm_diff(p->space->id, p->idx, bytes, p->home);
 	b->changed[i] = bytes;
-	atomic64_add(bytes, &dsm_node.stats.diff_bytes);
+	dsm_shell_count(p->space->shell, diff_bytes, bytes);
 }
 
 static bool has_key(struct batch *b, struct dsm_page *p)
@@ -245,8 +245,8 @@ static bool write_direct(struct batch *b, u32 i)
 	if (!runs)
 		return true;
 	dsm_direct_name(&b->direct, p->idx);
-	atomic64_inc(&dsm_node.stats.direct_pages);
-	atomic64_add(runs, &dsm_node.stats.direct_runs);
+	dsm_shell_count(p->space->shell, direct_pages, 1);
+	dsm_shell_count(p->space->shell, direct_runs, runs);
 	if (b->direct.pages == DSM_DIRECT_PAGES || p->space->policy.diff == DSM_DIFF_MODE_ORIG)
 		tell(b, i + 1);
 	return true;

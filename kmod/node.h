@@ -26,6 +26,12 @@ struct dsm_errtxt {
 };
 __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...);
 
+/* What the shell counts of a region; the core and the mm side have more. */
+struct dsm_region_counts {
+	atomic64_t diff_bytes, direct_pages, direct_runs;
+	atomic64_t ns_wait_lock, ns_wait_barrier, ns_wait_flag, ns_wait_page;
+};
+
 /**
  * struct dsm_region - one region on this node
  * @ref:    held by the region table, each open file, each operation in flight
@@ -50,6 +56,7 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
  * @keys:   struct dsm_key by chunk and node: registrations that peers told of
  * @ahead:  what is fetched ahead
  * @transfers: one-sided transfers of its pages that this node has under way
+ * @counts: counters
  */
 struct dsm_region {
 	struct kref ref;
@@ -74,6 +81,7 @@ struct dsm_region {
 	struct xarray keys;
 	struct dsm_ahead *ahead;
 	atomic_t transfers;
+	struct dsm_region_counts counts;
 };
 
 /* ---- module life (main.c) ---- */
@@ -201,6 +209,7 @@ void dsm_async_exit(void);
 
 /* ---- counters ---- */
 void dsm_node_stats(u64 out[DSM_STAT_COUNT]);
+int dsm_region_stats(u32 id, u64 out[DSM_STAT_COUNT]);
 
 /* ---- what ctl provides to the shell ---- */
 /* Make or remove /dev/dsm-NAME (and the sysfs directory of the region). */

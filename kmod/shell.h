@@ -35,6 +35,15 @@ struct dsm_shell_stats {
 	atomic64_t old_faults_read, old_faults_write, old_sigbus;
 };
 
+/* Count for this node and for a region of it. */
+#define dsm_shell_count(region, what, many) do {				\
+	struct dsm_region *_r = (region);					\
+	u64 _n = (many);							\
+										\
+	atomic64_add(_n, &dsm_node.stats.what);					\
+	atomic64_add(_n, &_r->counts.what);					\
+} while (0)
+
 /**
  * struct dsm_peer_record - what is remembered of a node
  * @state:  enum dsm_node_state
@@ -162,7 +171,7 @@ void dsm_quota_uncharge(kuid_t uid);
 
 /* ---- slots.c ---- */
 void dsm_slots_free(struct dsm_region *r);
-u64 dsm_slots_locks(struct dsm_region *r);
+u64 dsm_slots_locks(const struct dsm_region *r);
 
 /* ---- observe.c ---- */
 void dsm_observe_message(u16 from, const u8 *msg, u32 len);

@@ -83,16 +83,10 @@ void dsm_slots_free(struct dsm_region *r)
  * dsm_slots_locks() - locks taken in a region's table that no other counter has
  * @r: region
  *
- * Context: process.
+ * Context: engine lock held.
  * Return: count.
  */
-u64 dsm_slots_locks(struct dsm_region *r)
+u64 dsm_slots_locks(const struct dsm_region *r)
 {
-	u64 uses = 0;
-
-	spin_lock(&dsm_node.lock);
-	if (r->space->slots)
-		uses = dsm_slots_uses(r->space->slots);
-	spin_unlock(&dsm_node.lock);
-	return uses;
+	return r->space->slots ? dsm_slots_uses(r->space->slots) : 0;
 }

@@ -228,7 +228,7 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 	if (ret == -EINPROGRESS) {
 		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_REQUEST, DSM_NO_NODE);
 		ret = lock_wait(&wait, flags, deadline_ns);
-		atomic64_add(dsm_now_ns() - start, &n->stats.ns_wait_lock);
+		dsm_shell_count(r, ns_wait_lock, dsm_now_ns() - start);
 	}
 	if (!ret || ret == -EOWNERDEAD) {
 		dsm_acquire_apply();
@@ -391,7 +391,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	}
 	ret = a->wait.w.status;
 	arrival_free(a);
-	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_barrier);
+	dsm_shell_count(r, ns_wait_barrier, dsm_now_ns() - start);
 	if (!ret)
 		dsm_acquire_apply();
 	return dsm_node_tell(r, told, ret);
@@ -505,7 +505,7 @@ int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)
 	u64 start = dsm_now_ns();
 	int ret = flag_op(r, key, DSM_FLAG_WAIT, READ_ONCE(*told));
 
-	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_wait_flag);
+	dsm_shell_count(r, ns_wait_flag, dsm_now_ns() - start);
 	if (!ret)
 		dsm_acquire_apply();
 	return dsm_node_tell(r, told, ret);

@@ -220,7 +220,7 @@ enum dsm_stat {
 struct dsm_ioc_stats {
 	__u32 size;
 	__u32 flags;			/* 0 */
-	__u32 region;			/* reserved for counters per region: 0 = node */
+	__u32 region;			/* id, or 0: of the node */
 	__u32 count;			/* in: room in @values; out: counters written */
 	__aligned_u64 values;		/* __u64[count] */
 };

@@ -154,6 +154,7 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 		return -EHOSTDOWN;
 	/* Not of who had the number of a lost node before. */
 	w->told &= dsm_space_lost(e, s->id);
+	w->space = s;
 	head.told = cpu_to_le64(w->told);
 	if (root == e->self) {
 		dsm_request_add(e, w, root);
@@ -262,7 +263,7 @@ void dsm_barrier_wake(struct dsm_engine *e, u16 from, u32 xid, u32 count, int st
 		count--;
 		w->status = status;
 		if (!status)
-			e->stats.barriers++;
+			dsm_count(e, w->space, barriers);
 		if (about == DSM_NO_NODE || status)
 			dsm_act_wake(e, acts, w, status);
 		else

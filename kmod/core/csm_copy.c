@@ -73,7 +73,7 @@ void dsm_csm_exclusive(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 {
 	dsm_page_set_state(p, DSM_PAGE_EX);
 	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE);
-	e->stats.excl_enters++;
+	dsm_count(e, p->space, excl_enters);
 	if (p->csm & DSM_CSM_BREAK)
 		list_break(e, p, acts);
 }
@@ -128,7 +128,7 @@ static void give_back(struct dsm_engine *e, struct dsm_page *p, bool pinned, str
 		dsm_act_send(acts, m);
 		/* The home counts it, too. */
 		p->ver++;
-		e->stats.excl_breaks++;
+		dsm_count(e, p->space, excl_breaks);
 	} else {
 		p->csm &= ~DSM_CSM_BREAK;
 	}
@@ -137,7 +137,7 @@ static void give_back(struct dsm_engine *e, struct dsm_page *p, bool pinned, str
 		return;
 	}
 	e->twins++;
-	e->stats.twins++;
+	dsm_count(e, p->space, twins);
 	dsm_dirty_add(e, p);
 	dsm_page_set_state(p, DSM_PAGE_WR);
 }

@@ -126,7 +126,7 @@ void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 	p->flags &= ~DSM_PF_FLUSH;
 	p->csm &= ~DSM_CSM_BREAK;
 	p->ver++;
-	e->stats.excl_breaks++;
+	dsm_count(e, p->space, excl_breaks);
 	if (pinned && !p->space->closing) {
 		dsm_dirty_add(e, p);
 		dsm_page_set_state(p, DSM_PAGE_HOMEW);
@@ -203,7 +203,7 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 		return -EPROTO;
 	memcpy(dsm_env_bytes(p->frame), data, DSM_PAGE_BYTES);
 	p->ver++;
-	e->stats.page_transfers++;
+	dsm_count(e, p->space, page_transfers);
 	dsm_page_set_state(p, DSM_PAGE_HOME);
 	/* Its next diff could come before this; the two connections are not ordered (mutant M85). */
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_BACK_ACK, p->space->id, 0);
@@ -299,7 +299,7 @@ void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 
 	if (owned && p->sharers == bit(node)) {
 		dsm_page_set_state(p, DSM_PAGE_LOST);
-		e->stats.pages_lost++;
+		dsm_count(e, p->space, pages_lost);
 		dsm_csm_replay(e, p, acts);
 		dsm_page_wake(p, acts);
 	}

@@ -18,6 +18,7 @@
 #include "wire.h"
 #include "csm_engine.h"
 #include "policy.h"
+#include "stats.h"
 #include "waiter.h"
 
 struct dsm_engine;
@@ -207,8 +208,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @told:    bit by DSM_TOLD_BIT(): a notice named a page of this group that was never touched here
  * @busy:    sync=rdma: locks that this node has, wants or is giving back
  * @fetching: its pages in FET and WRF; the shell waits for none before the region goes
- * @ahead_hits: pages fetched ahead that were used
- * @ahead_wasted: pages fetched ahead that were invalidated before
+ * @stats:   counters of the region at this node
  * @shell:   the shell's region
  */
 struct dsm_space {
@@ -226,8 +226,7 @@ struct dsm_space {
 	u64 told[DSM_TOLD_WORDS];
 	u32 busy;
 	u32 fetching;
-	u32 ahead_hits;
-	u32 ahead_wasted;
+	struct dsm_core_stats stats;
 	void *shell;
 };
 
@@ -448,20 +447,6 @@ struct dsm_letters {
 #define DSM_KEY_BUCKETS 4096
 #define DSM_KEY_TABLES 4
 #define DSM_WORD_BUCKETS 1024
-
-/* Counters of the core, indexes of enum dsm_stat in the uapi; the shell adds its own. */
-struct dsm_core_stats {
-	u64 page_transfers, zero_replies, fetches_served, invalidations, twins, diffs;
-	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received,
-		inval_all;
-	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;
-	u64 requests_refused;
-	/* Pages: granted without asking, read, written into the frame; fetched ahead. */
-	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
-	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
-	u64 letters, letters_by_message;
-	u64 excl_enters, excl_breaks, migrations, migration_attempts;
-};
 
 /**
  * struct dsm_engine - all protocol state of one node

@@ -125,7 +125,7 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 	if (dsm_fetch_must_wait(p))
 		return DSM_PAGE_NONE;
 	if (is_untold(e, p)) {
-		e->stats.zero_local++;
+		dsm_count(e, p->space, zero_local);
 		dsm_page_set_state(p, DSM_PAGE_RD);
 		return DSM_PAGE_READABLE;
 	}
@@ -168,7 +168,7 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		    !dsm_engine_alive(e, p->home))
 			continue;
 		if (is_untold(e, p)) {
-			e->stats.zero_local++;
+			dsm_count(e, p->space, zero_local);
 			dsm_page_set_state(p, DSM_PAGE_RD);
 			continue;
 		}
@@ -178,7 +178,7 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		dsm_page_set_state(p, DSM_PAGE_FET);
 		p->csm &= ~DSM_CSM_IDLE;
 		p->flags |= DSM_PF_AHEAD;
-		e->stats.ahead_issued++;
+		dsm_count(e, p->space, ahead_issued);
 		if (!read)
 			send_fetch(e, p, acts);
 		else if (x && x->dst == p->home && x->rkey == key.rkey &&
@@ -206,9 +206,9 @@ static void install(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 
 		dsm_page_set_state(p, DSM_PAGE_RD);
 	} else {
 		if (data)
-			e->stats.race_conflicts +=
-				dsm_diff_merge(frame, dsm_env_bytes(p->twin), data, DSM_PAGE_BYTES);
-		e->stats.merges++;
+			dsm_count_many(e, p->space, race_conflicts,
+				       dsm_diff_merge(frame, dsm_env_bytes(p->twin), data, DSM_PAGE_BYTES));
+		dsm_count(e, p->space, merges);
 		dsm_page_set_state(p, DSM_PAGE_WR);
 		dsm_rel_replay(e, p, acts);
 	}
@@ -294,7 +294,7 @@ static int lose(struct dsm_engine *e, struct dsm_page *p)
 	if (p->state != DSM_PAGE_FET || !dsm_page_is_csm(p))
 		return -EPROTO;
 	dsm_fetch_wasted(e, p);
-	e->stats.pages_lost++;
+	dsm_count(e, p->space, pages_lost);
 	dsm_page_set_state(p, DSM_PAGE_LOST);
 	return 0;
 }
@@ -326,11 +326,11 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 		return -EAGAIN;
 	}
 	if (body->status == DSM_PAGE_STATUS_ZERO)
-		e->stats.zero_replies++;
+		dsm_count(e, p->space, zero_replies);
 	else
-		e->stats.page_transfers++;
+		dsm_count(e, p->space, page_transfers);
 	if (body->status == DSM_PAGE_STATUS_WRITTEN)
-		e->stats.page_writes++;
+		dsm_count(e, p->space, page_writes);
 	install(e, p, ver, data, body->status == DSM_PAGE_STATUS_ZERO, acts);
 	p->csm &= ~DSM_CSM_SOLE;
 	if (body->grant == DSM_GRANT_EXCLUSIVE)
@@ -465,8 +465,8 @@ static void read_done(struct dsm_engine *e, struct dsm_page *p, int status, cons
 		e->stats.stale_replies++;
 		give_up(e, p);
 	} else {
-		e->stats.page_transfers++;
-		e->stats.page_reads++;
+		dsm_count(e, p->space, page_transfers);
+		dsm_count(e, p->space, page_reads);
 		install(e, p, max(p->ver, p->need), data, false, acts);
 	}
 	dsm_rel_replay(e, p, acts);

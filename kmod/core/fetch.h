@@ -48,8 +48,7 @@ static inline void dsm_fetch_used(struct dsm_engine *e, struct dsm_page *p)
 {
 	if (p->flags & DSM_PF_AHEAD) {
 		p->flags &= ~DSM_PF_AHEAD;
-		e->stats.ahead_hits++;
-		p->space->ahead_hits++;
+		dsm_count(e, p->space, ahead_hits);
 	}
 }
 
@@ -57,8 +56,7 @@ static inline void dsm_fetch_wasted(struct dsm_engine *e, struct dsm_page *p)
 {
 	if (p->flags & DSM_PF_AHEAD) {
 		p->flags &= ~DSM_PF_AHEAD;
-		e->stats.ahead_wasted++;
-		p->space->ahead_wasted++;
+		dsm_count(e, p->space, ahead_wasted);
 	}
 }
 

@@ -80,7 +80,7 @@ static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q,
 		return;
 	}
 	f->set = true;
-	e->stats.flags++;
+	dsm_count(e, dsm_space_find(e, f->region), flags);
 	list_for_each_entry_safe(waiter, tmp, &f->waiters, cont.link) {
 		list_del(&waiter->cont.link);
 		/* Answered below even if the flag is cleared at once. */

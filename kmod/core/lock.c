@@ -127,7 +127,7 @@ void dsm_lock_recall(struct dsm_engine *e, struct dsm_lock *l)
 	default:
 		l->flags |= DSM_LOCKF_DEAD;
 	}
-	e->stats.locks_local += uses;
+	dsm_count_many(e, dsm_space_find(e, l->region), locks_local, uses);
 }
 
 /**
@@ -320,7 +320,7 @@ int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct 
 	struct dsm_lock *l = dsm_lock_get(e, s, key);
 
 	if (l->state == DSM_LOCK_CACHED) {
-		e->stats.locks_local++;
+		dsm_count(e, s, locks_local);
 		l->run = 0;
 		return take(e, l, &w->owner);
 	}
@@ -336,10 +336,10 @@ int dsm_lock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct 
 	w->status = -EINPROGRESS;
 	list_add_tail(&w->link, &l->waiters);
 	if (l->state == DSM_LOCK_NONE) {
-		e->stats.locks_remote++;
+		dsm_count(e, s, locks_remote);
 		dsm_lock_ask(e, l, w->try_only, acts);
 	} else {
-		e->stats.locks_local++;
+		dsm_count(e, s, locks_local);
 	}
 	return -EINPROGRESS;
 }

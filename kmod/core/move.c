@@ -144,12 +144,12 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 		return -EPROTO;
 	if (moved.bytes == DSM_MOVED_DATA) {
 		memcpy(dsm_env_bytes(p->frame), dsm_reader_skip(r, DSM_PAGE_BYTES), DSM_PAGE_BYTES);
-		e->stats.page_transfers++;
+		dsm_count(e, p->space, page_transfers);
 	} else if (moved.bytes == DSM_MOVED_ZERO) {
 		memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
-		e->stats.zero_replies++;
+		dsm_count(e, p->space, zero_replies);
 	}
-	e->stats.migrations++;
+	dsm_count(e, p->space, migrations);
 	p->home = e->self;
 	p->ver = ver;
 	p->sharers = le64_to_cpu(moved.sharers) & e->alive & ~(1ull << e->self);

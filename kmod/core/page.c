@@ -52,12 +52,12 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 		p->twin = dsm_pool_take(e, DSM_POOL_TWIN);
 		memcpy(dsm_env_bytes(p->twin), dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
 		e->twins++;
-		e->stats.twins++;
+		dsm_count(e, p->space, twins);
 		dsm_dirty_add(e, p);
 		dsm_rel_written(e, p);
 		dsm_page_set_state(p, DSM_PAGE_WR);
 	} else if (p->state == DSM_PAGE_HOME && dsm_rel_alone(p)) {
-		e->stats.excl_enters++;
+		dsm_count(e, p->space, excl_enters);
 		dsm_page_set_state(p, DSM_PAGE_HX);
 	} else if (p->state == DSM_PAGE_HOME) {
 		dsm_dirty_add(e, p);
@@ -190,7 +190,7 @@ static bool drop_right(struct dsm_engine *e, struct dsm_page *p)
 	} else {
 		return false;
 	}
-	e->stats.invalidations++;
+	dsm_count(e, p->space, invalidations);
 	return true;
 }
 
@@ -314,7 +314,7 @@ static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct ds
 	bool zero = !p->frame || (!p->ver && p->state == DSM_PAGE_HOME);
 	u8 grant = DSM_GRANT_NONE;
 
-	e->stats.fetches_served++;
+	dsm_count(e, p->space, fetches_served);
 	if (dsm_page_is_csm(p))
 		grant = dsm_csm_register(e, p, to->node, to->want);
 	else
@@ -484,7 +484,7 @@ void dsm_page_count(struct dsm_engine *e, struct dsm_page *p, u16 from, struct d
 		p->nacks = 0;
 		ack.status = cpu_to_le32(p->state == DSM_PAGE_HOME ? DSM_ACK_QUIET : DSM_ACK_SHARED);
 	}
-	e->stats.diffs_applied++;
+	dsm_count(e, p->space, diffs_applied);
 	dsm_wire_put(m, &ack, sizeof(ack));
 }
 

@@ -67,7 +67,7 @@ void dsm_rel_shared(struct dsm_engine *e, struct dsm_page *p)
 	p->csm &= ~DSM_CSM_SOLE;
 	if (p->state != DSM_PAGE_HX)
 		return;
-	e->stats.excl_breaks++;
+	dsm_count(e, p->space, excl_breaks);
 	dsm_dirty_add(e, p);
 	dsm_page_set_state(p, DSM_PAGE_HOMEW);
 }
@@ -355,7 +355,7 @@ bool dsm_rel_diffed(struct dsm_engine *e, struct dsm_page *p, bool changed,
 	p->flags &= ~(DSM_PF_FLUSH | DSM_PF_KEEP);
 	if (changed && alive) {
 		p->flags |= DSM_PF_UNACKED;
-		e->stats.diffs++;
+		dsm_count(e, p->space, diffs);
 	} else {
 		dsm_rel_page_done(e, p, 0, changed ? -EHOSTDOWN : 0, acts);
 	}

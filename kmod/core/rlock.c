@@ -360,7 +360,7 @@ int dsm_rlock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct
 	int err = 0;
 
 	if (l->state == DSM_RLOCK_RELEASING && list_empty(&l->waiters) && dsm_rlock_may_stay(l)) {
-		e->stats.locks_local++;
+		dsm_count(e, s, locks_local);
 		return dsm_rlock_take(e, l, &w->owner);
 	}
 	if (l->state == DSM_RLOCK_NONE && !dsm_engine_alive(e, l->manager)) {
@@ -378,9 +378,9 @@ int dsm_rlock_acquire(struct dsm_engine *e, struct dsm_space *s, u64 key, struct
 	list_add_tail(&w->link, &l->waiters);
 	/* As with tokens: does another node's device or processor take part? */
 	if (l->state == DSM_RLOCK_NONE && l->manager != e->self)
-		e->stats.locks_remote++;
+		dsm_count(e, s, locks_remote);
 	else
-		e->stats.locks_local++;
+		dsm_count(e, s, locks_local);
 	if (l->state == DSM_RLOCK_NONE)
 		err = start(e, l, acts);
 	if (!err)

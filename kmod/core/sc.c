@@ -185,7 +185,7 @@ void dsm_sc_granted(struct dsm_engine *e, struct dsm_page *p, bool write, u32 he
 	p->flags &= ~DSM_SCF_EXTENDED;
 	p->flags |= DSM_SCF_FRESH;
 	p->sc.until = e->now_ns + GRACE_NS;
-	e->stats.sc_grants++;
+	dsm_count(e, p->space, sc_grants);
 	dsm_page_wake(p, acts);
 }
 
@@ -240,7 +240,7 @@ void dsm_sc_lost(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *a
 	if (p->state == DSM_SC_LOST)
 		return;
 	p->state = DSM_SC_LOST;
-	e->stats.pages_lost++;
+	dsm_count(e, p->space, pages_lost);
 	if (mapped && !(p->flags & DSM_SCF_RECALLED))
 		queue_recall(e, p, acts);
 	acts->recall |= mapped;
@@ -276,10 +276,10 @@ static int on_grant(struct dsm_engine *e, struct dsm_page *p, const struct dsm_w
 		if (!data)
 			return -EPROTO;
 		memcpy(dsm_env_bytes(p->frame), data, DSM_PAGE_BYTES);
-		e->stats.page_transfers++;
+		dsm_count(e, p->space, page_transfers);
 	} else if (body->status == DSM_SC_ZERO) {
 		memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
-		e->stats.zero_replies++;
+		dsm_count(e, p->space, zero_replies);
 	}
 	dsm_sc_granted(e, p, body->right == DSM_SC_MAY_WRITE, le32_to_cpu(body->held_us), acts);
 	/*
@@ -438,17 +438,18 @@ void dsm_sc_lowered(struct dsm_engine *e, struct dsm_page *p, struct dsm_request
 	if (p->state == DSM_SC_LOST) {
 		p->flags &= ~(DSM_SCF_LOWER | DSM_SCF_RECALLED);
 	} else if (p->state == DSM_SC_M && pinned) {
-		e->stats.sc_refusals++;
+		dsm_count(e, p->space, sc_refusals);
 		give_back(e, p, q, DSM_SC_BUSY, acts);
 	} else if (p->state == DSM_SC_M) {
 		p->state = keep ? DSM_SC_S : DSM_SC_I;
-		e->stats.sc_recalls++;
-		e->stats.invalidations += !keep;
+		dsm_count(e, p->space, sc_recalls);
+		if (!keep)
+			dsm_count(e, p->space, invalidations);
 		give_back(e, p, q, DSM_SC_DATA, acts);
 	} else {
 		p->state = p->state == DSM_SC_SM ? DSM_SC_IM : DSM_SC_I;
-		e->stats.sc_recalls++;
-		e->stats.invalidations++;
+		dsm_count(e, p->space, sc_recalls);
+		dsm_count(e, p->space, invalidations);
 		give_back(e, p, q, DSM_SC_PLAIN, acts);
 	}
 	dsm_pool_give(e, DSM_POOL_REQUEST, q);

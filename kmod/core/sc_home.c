@@ -102,7 +102,7 @@ static void grant(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *
 		return;
 	}
 	p->flags |= DSM_SCF_GRANTED;
-	e->stats.fetches_served++;
+	dsm_count(e, p->space, fetches_served);
 	dsm_sc_send(e, p, to, DSM_MSG_SC_GRANT, &body, acts);
 }
 

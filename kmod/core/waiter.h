@@ -10,6 +10,7 @@
 
 struct dsm_actions;
 struct dsm_engine;
+struct dsm_space;
 
 /* What to do once knowledge is complete (a pull ended) or a release is done. */
 enum dsm_cont_kind {
@@ -50,6 +51,7 @@ struct dsm_lock_owner {
  * @done:   set when it is put on the wake list; from then on the engine has forgotten it
  * @owner:  who takes the lock
  * @told:   for flag waits and barriers: bitmap of lost nodes that the caller was told of before
+ * @space:  at a barrier: region, which the thread keeps open
  */
 struct dsm_waiter {
 	struct dsm_cont cont;
@@ -66,6 +68,7 @@ struct dsm_waiter {
 	bool done;
 	struct dsm_lock_owner owner;
 	u64 told;
+	struct dsm_space *space;
 };
 
 void dsm_waiter_init(struct dsm_waiter *w);

@@ -377,11 +377,17 @@ static int run_node_info(struct dsm_ioctl_call *c)
 static int run_stats(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_stats *a = &c->arg.stats;
-	u64 values[DSM_STAT_COUNT] = {};
+	u64 values[DSM_STAT_COUNT];
+	int ret = 0;
 
-	if (a->flags || a->region)
+	if (a->flags)
 		return -EINVAL;
-	dsm_node_stats(values);
+	if (a->region)
+		ret = dsm_region_stats(a->region, values);
+	else
+		dsm_node_stats(values);
+	if (ret)
+		return ret;
 	a->count = min_t(u32, a->count, DSM_STAT_COUNT);
 	if (copy_to_user(u64_to_user_ptr(a->values), values, a->count * sizeof(values[0])))
 		return -EFAULT;

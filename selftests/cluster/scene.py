@@ -272,9 +272,9 @@ def status(node):
     return json.loads(node.check(["dsmctl", "status", "--json"]).out)
 
 
-def counters(node):
-    """`dsmctl stats --json` of a node."""
-    return json.loads(node.check(["dsmctl", "stats", "--json"]).out)["counters"]
+def counters(node, *region):
+    """`dsmctl stats --json` of a node, or of a region at it."""
+    return json.loads(node.check(["dsmctl", "stats", "--json", *region]).out)["counters"]
 
 
 def peer(node, ident):

@@ -271,6 +271,31 @@ def a_home_alone_tells_nobody(c):
         b.want(0, "verify", 8, pages, PAGE, 1)
 
 
+def counters_of_regions(c):
+    """Two regions in use at once: each counts its own, and over all nodes the sums agree."""
+    def total(name):
+        nodes = [counters(node, name) for node in c.nodes]
+        return {kind: sum(n[kind] for n in nodes) for kind in nodes[0]}
+
+    with region(c, "1M", "home=rr", "around=off") as a, region(c, "1M", "preset=sc") as b:
+        jobs = [start_ranks(c, ["exchange", 30, PAGE, name]) for name in (a, b)]
+        for job in jobs:
+            join_ranks(c, job, 60)
+        mine, other = total(a), total(b)
+        for kind in ("write_faults", "invalidations", "barriers"):
+            expect(mine[kind] and other[kind], f"no {kind}: {mine[kind]}, {other[kind]}")
+        expect(mine["diffs"] and mine["diffs"] == mine["diffs_applied"],
+               f"{mine['diffs']} diffs made, {mine['diffs_applied']} applied")
+        expect(not other["diffs"] and other["sc_grants"], f"of an sc region: {other}")
+        got = mine["page_transfers"] + mine["zero_replies"]
+        expect(got == mine["fetches_served"], f"{got} pages received, {mine['fetches_served']} sent")
+        ranks(c, ["exchange", 10, PAGE, a])
+        later = total(b)
+        expect(other == later, f"the other region's counters moved: {other}, {later}")
+    gone = c.nodes[0].run(["dsmctl", "stats", a])
+    expect(gone.status == 1 and f"no region {a}" in gone.err, f"of a region that is gone: {gone}")
+
+
 def close_to_open(c):
     """L43: what dd wrote on one node before it ended is what md5sum reads on another after."""
     size = 300000

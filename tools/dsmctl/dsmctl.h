@@ -53,6 +53,8 @@ bool parse_size(const char *text, uint64_t *bytes);
 bool parse_address(const char *text, __be32 *addr, uint16_t *port);
 /* Prints all regions: table or JSON array. 0 or an errno. */
 int list_regions(int fd, bool json);
+/* The id of a region; 0 or an errno. */
+int find_region(int fd, const char *name, uint32_t *id);
 /* Bytes as a short text with a binary unit. */
 const char *format_size(uint64_t bytes, char *buf, size_t len);
 

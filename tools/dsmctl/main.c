@@ -80,8 +80,9 @@ static const struct command commands[] = {
 	  "Shows this node, the other nodes and the regions.\n",
 	  cmd_status },
 	{ "stats",
-	  "usage: dsmctl stats [--json]\n"
-	  "Shows this node's counters since it joined; times are in nanoseconds in --json.\n",
+	  "usage: dsmctl stats [--json] [REGION]\n"
+	  "Shows this node's counters, or those of a region at it; times are in nanoseconds in\n"
+	  "--json.\n",
 	  cmd_stats },
 	{ "version",
 	  "usage: dsmctl version\n"

@@ -208,31 +208,48 @@ static void print_region(const struct dsm_ioc_region_info *r, bool json, bool fi
 	       r->policy);
 }
 
+/* The region after the one with this id; 0 or an errno, ENOENT after the last. */
+static int next_region(int fd, uint32_t id, struct dsm_ioc_region_info *info)
+{
+	*info = (struct dsm_ioc_region_info){ .size = sizeof(*info), .flags = DSM_INFO_NEXT, .id = id };
+	if (ioctl(fd, DSM_IOC_REGION_INFO, info) < 0)
+		return errno;
+	info->name[sizeof(info->name) - 1] = '\0';
+	info->policy[sizeof(info->policy) - 1] = '\0';
+	return 0;
+}
+
+int find_region(int fd, const char *name, uint32_t *id)
+{
+	struct dsm_ioc_region_info info = { .id = 0 };
+	int err;
+
+	/* As region list prints it, or the name alone. */
+	if (!strncmp(name, "/dev/dsm", 8))
+		name += name[8] == '-' ? 9 : 8;
+	do {
+		err = next_region(fd, info.id, &info);
+	} while (!err && strcmp(info.name, name));
+	*id = info.id;
+	return err;
+}
+
 /* All regions of the cluster; 0 or an errno. */
 int list_regions(int fd, bool json)
 {
-	struct dsm_ioc_region_info info = { .size = sizeof(info) };
+	struct dsm_ioc_region_info info = { .id = 0 };
 	bool first = true;
-	uint32_t id = 0;
+	int err;
 
 	if (json)
 		fputs("[", stdout);
-	for (;;) {
-		memset(&info, 0, sizeof(info));
-		info.size = sizeof(info);
-		info.flags = DSM_INFO_NEXT;
-		info.id = id;
-		if (ioctl(fd, DSM_IOC_REGION_INFO, &info) < 0)
-			break;
-		info.name[sizeof(info.name) - 1] = '\0';
-		info.policy[sizeof(info.policy) - 1] = '\0';
+	while (!(err = next_region(fd, info.id, &info))) {
 		print_region(&info, json, first);
 		first = false;
-		id = info.id;
 	}
 	if (json)
 		fputs("]", stdout);
-	return errno == ENOENT ? 0 : errno;
+	return err == ENOENT ? 0 : err;
 }
 
 static int list(int argc, char **argv)

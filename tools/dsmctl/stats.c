@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * dsmctl stats: this node's counters, as a table or as JSON. Never resets them; take differences.
+ * dsmctl stats: this node's counters, or those of a region at it, as a table or as JSON. Never resets them; take
+ * differences.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -92,13 +93,32 @@ static const struct {
 	[DSM_STAT_MIGRATION_ATTEMPTS] = { "migration_attempts", "and that were asked for" },
 };
 
-static void print_table(const uint64_t *values, unsigned int count)
+/* Counters that regions have; the others are of the node only. */
+static const bool of_regions[DSM_STAT_COUNT] = {
+	[DSM_STAT_READ_FAULTS ... DSM_STAT_RACE_CONFLICTS] = true,
+	[DSM_STAT_LOCKS_LOCAL ... DSM_STAT_FLAGS] = true,
+	[DSM_STAT_SIGBUS] = true,
+	[DSM_STAT_NS_WAIT_LOCK ... DSM_STAT_NS_WAIT_PAGE] = true,
+	[DSM_STAT_ZERO_LOCAL ... DSM_STAT_PAGE_WRITES] = true,
+	[DSM_STAT_PREFETCH_ISSUED ... DSM_STAT_DIRECT_RUNS] = true,
+	[DSM_STAT_SC_GRANTS ... DSM_STAT_PAGES_LOST] = true,
+	[DSM_STAT_EXCL_ENTERS ... DSM_STAT_MIGRATION_ATTEMPTS] = true,
+};
+
+static bool wanted(const struct dsm_ioc_stats *s, unsigned int i)
+{
+	return !s->region || (i < DSM_STAT_COUNT && of_regions[i]);
+}
+
+static void print_table(const struct dsm_ioc_stats *s, const uint64_t *values)
 {
 	unsigned int i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < s->count; i++) {
 		unsigned long long v = values[i];
 
+		if (!wanted(s, i))
+			continue;
 		if (i >= DSM_STAT_COUNT)
 			printf("%-36s %18llu\n", "(of a newer module)", v);
 		else if (!strncmp(names[i].name, "ns_", 3))
@@ -109,20 +129,26 @@ static void print_table(const uint64_t *values, unsigned int count)
 	}
 }
 
-static void print_json(unsigned int node, const uint64_t *values, unsigned int count)
+static void print_json(unsigned int node, const struct dsm_ioc_stats *s, const uint64_t *values)
 {
+	const char *comma = "";
 	unsigned int i;
 
-	printf("{\"node\": %u, \"counters\": {", node);
-	for (i = 0; i < count && i < DSM_STAT_COUNT; i++)
-		printf("%s\"%s\": %llu", i ? ", " : "", names[i].name,
-		       (unsigned long long)values[i]);
+	printf("{\"node\": %u, ", node);
+	if (s->region)
+		printf("\"region\": %u, ", s->region);
+	printf("\"counters\": {");
+	for (i = 0; i < s->count && i < DSM_STAT_COUNT; i++) {
+		if (!wanted(s, i))
+			continue;
+		printf("%s\"%s\": %llu", comma, names[i].name, (unsigned long long)values[i]);
+		comma = ", ";
+	}
 	puts("}}");
 }
 
 int cmd_stats(int argc, char **argv)
 {
-	bool json = argc == 2 && !strcmp(argv[1], "--json");
 	struct dsm_ioc_node_info self = { .size = sizeof(self), .node = DSM_NODE_ANY };
 	uint64_t values[VALUES_MAX] = { 0 };
 	struct dsm_ioc_stats arg = {
@@ -130,23 +156,35 @@ int cmd_stats(int argc, char **argv)
 		.count = VALUES_MAX,
 		.values = (uintptr_t)values,
 	};
-	int fd, err = 0;
+	const char *region = NULL;
+	bool json = false;
+	int fd, i, err = 0;
 
-	if (argc > 1 && !json)
-		return usage("stats", "unknown option \"%s\"", argv[1]);
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if (argv[i][0] != '-' && !region)
+			region = argv[i];
+		else
+			return usage("stats", "what is \"%s\"?", argv[i]);
+	}
 	fd = open_control();
 	if (fd < 0)
 		return EXIT_FAILURE;
-	if (ioctl(fd, DSM_IOC_NODE_INFO, &self) < 0 || ioctl(fd, DSM_IOC_STATS, &arg) < 0)
+	if (region)
+		err = find_region(fd, region, &arg.region);
+	if (!err && (ioctl(fd, DSM_IOC_NODE_INFO, &self) < 0 || ioctl(fd, DSM_IOC_STATS, &arg) < 0))
 		err = errno;
 	close(fd);
+	if (err == ENOENT && region)
+		return fail("stats: there is no region %s: see dsmctl region list", region);
 	if (err)
 		return report("stats", err, NULL);
 	if (arg.count > VALUES_MAX)
 		arg.count = VALUES_MAX;
 	if (json)
-		print_json(self.node, values, arg.count);
+		print_json(self.node, &arg, values);
 	else
-		print_table(values, arg.count);
+		print_table(&arg, values);
 	return 0;
 }
