@@ -61,13 +61,18 @@ int destroy_region(const char *name, char *err)
 
 int make_region(struct region *r, uint64_t bytes)
 {
+	return make_region_with(r, bytes, "home=rr");
+}
+
+int make_region_with(struct region *r, uint64_t bytes, const char *policy)
+{
 	struct dsm_ioc_region arg = { .bytes = bytes, .uid = -1, .gid = -1 };
 	int ret;
 
 	snprintf(r->name, sizeof(r->name), "t%d", getpid());
 	snprintf(r->path, sizeof(r->path), "/dev/dsm-%s", r->name);
 	memcpy(arg.name, r->name, sizeof(arg.name));
-	ret = create_region(&arg, "home=rr", NULL);
+	ret = create_region(&arg, policy, NULL);
 	if (ret)
 		return ret;
 	r->bytes = bytes;

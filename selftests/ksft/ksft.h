@@ -53,6 +53,7 @@ int create_region(struct dsm_ioc_region *arg, const char *policy, char *err);
 int destroy_region(const char *name, char *err);
 /* Creates a region with a name no other test has and opens it for reading and writing. */
 int make_region(struct region *r, uint64_t bytes);
+int make_region_with(struct region *r, uint64_t bytes, const char *policy);
 /* In the teardown of the parent: the test process is gone, so this also proves that it left nothing open. */
 int end_region(struct region *r);
 

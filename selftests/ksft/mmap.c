@@ -23,6 +23,24 @@ FIXTURE_TEARDOWN_PARENT(mmap)
 	EXPECT_EQ(0, end_region(&self->r));
 }
 
+/* A region whose homes tell of every write: with fetch=read they do not know who has a copy. */
+FIXTURE(told) {
+	struct region r;
+	char *p;
+};
+
+FIXTURE_SETUP(told)
+{
+	ASSERT_EQ(0, make_region_with(&self->r, PAGES * PAGE, "home=rr,fetch=read"));
+	self->p = map_region(&self->r, PAGES, 0, PROT_READ | PROT_WRITE);
+	ASSERT_NE(MAP_FAILED, self->p);
+}
+
+FIXTURE_TEARDOWN_PARENT(told)
+{
+	EXPECT_EQ(0, end_region(&self->r));
+}
+
 /* mmap() of one page; 0 or the errno. */
 static int try_map(int fd, int prot, int flags, off_t offset, size_t bytes)
 {
@@ -163,7 +181,7 @@ TEST_F(mmap, mprotect_takes_and_gives_rights)
  * A page that was written, released, and given its write permission again must
  * fault at the next store, or a store would escape the release after it.
  */
-TEST_F(mmap, store_after_release_and_mprotect_is_seen)
+TEST_F(told, store_after_release_and_mprotect_is_seen)
 {
 	uint64_t before;
 	int round;
@@ -256,7 +274,7 @@ TEST_F(mmap, child_may_unmap_and_the_parent_goes_on)
 	EXPECT_EQ(2, self->p[0]);
 }
 
-TEST_F(mmap, msync_and_fsync_are_releases)
+TEST_F(told, msync_and_fsync_are_releases)
 {
 	uint64_t before = counter(DSM_STAT_RELEASES);
 
