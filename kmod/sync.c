@@ -22,10 +22,28 @@
 /* Beyond this many pages the answers come too late, and need the processor to be made. */
 #define SPIN_PAGES 16
 
+/* How long the release of a process that was killed is waited for. */
+#define EXIT_LOOK_MS 100
+
+/*
+ * A process that ends takes no signals any more, so it looks itself whether it was killed, or is to be killed now. Then
+ * it goes although its writes may still be under way, so that no peer that never answers can hold it.
+ */
+static int wait_at_exit(struct completion *done)
+{
+	struct signal_struct *s = current->signal;
+
+	while (!wait_for_completion_timeout(done, msecs_to_jiffies(EXIT_LOOK_MS))) {
+		if (READ_ONCE(s->group_exit_code) & 0x7f || sigismember(&s->shared_pending.signal, SIGKILL))
+			return -EINTR;
+	}
+	return 0;
+}
+
 /**
  * dsm_release_wait() - all that this node wrote so far is applied at its homes, and told, on return
  *
- * Context: process; waits killably.
+ * Context: process; waits killably, also in a process that ends.
  * Return: 0, -EINTR, -EHOSTDOWN some of it is lost.
  */
 int dsm_release_wait(void)
@@ -47,7 +65,9 @@ int dsm_release_wait(void)
 	if (done)
 		return status;
 	trace_dsm_release(target, 0);
-	if (dirty < SPIN_PAGES)
+	if (current->flags & PF_EXITING)
+		ret = wait_at_exit(&wait.done);
+	else if (dirty < SPIN_PAGES)
 		ret = dsm_spin_sleep(DSM_SPIN_RELEASE, &wait, true);
 	else
 		ret = wait_for_completion_killable(&wait.done);

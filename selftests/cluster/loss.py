@@ -6,9 +6,10 @@ The victim is the last living node. Whoever needs it must hear of its loss withi
 peer_timeout_ms + 1 s; class Silence of scene.py says how that is measured.
 """
 import errno
+import signal
 import time
 
-from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, counters, expect,
+from scene import (CALL_SECONDS, SIGBUS, Actor, actors, bound, check_loss_is_reported, counters, expect,
                    living, name_of, peer, ranks, region, status)
 from vm.channel import GuestError
 
@@ -244,6 +245,23 @@ def stopped_for_half_the_bound(c):
         for one, other in ((rest[0], v.id), (node, a.id)):
             state = peer(one, other)["state"]
             expect(state == "up", f"{one.name} says that node {other} is {state}")
+    work_goes_on(c)
+
+
+def killed_while_nobody_answers_its_release(c):
+    """A process that is killed goes, although the home of what it wrote is silent and not lost yet."""
+    *rest, node = living(c)
+    with region(c, "1M", "home=rr") as name:
+        a = Actor(rest[0], name)
+        a.want(0, "fill", 0, len(rest) + 1, PAGE, 1)
+        node.stop()
+        a.job.signal(signal.SIGKILL)
+        try:
+            a.job.wait(c.peer_timeout_ms / 2000)
+        finally:
+            node.cont()
+        state = peer(rest[0], status(node)["node"])["state"]
+        expect(state == "up", f"{node.name} is {state}: it was not silence that ended the wait")
     work_goes_on(c)
 
 
