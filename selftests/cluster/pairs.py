@@ -9,7 +9,6 @@ import hashlib
 import itertools
 import json
 import os
-import tempfile
 
 from scene import counters, expect, ranks, region
 
@@ -46,11 +45,8 @@ def _totals(c):
 def _file(c, name, turn):
     """Whole pages, written by write() on a node, and read by read() on the next; all bytes change."""
     source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
-    with tempfile.NamedTemporaryFile() as f:
-        data = bytes(b & 0x7f | 1 | turn % 2 << 7 for b in os.urandom(FILE_BYTES))
-        f.write(data)
-        f.flush()
-        source.put(f.name, "/work/data", 0o644)
+    data = bytes(b & 0x7f | 1 | turn % 2 << 7 for b in os.urandom(FILE_BYTES))
+    source.write(data, "/work/data")
     source.sh(f"dd if=/work/data of=/dev/dsm-{name} bs=64k conv=notrunc 2>/dev/null")
     got = sink.sh(f"head -c {FILE_BYTES} /dev/dsm-{name} | md5sum").out.split()[0]
     expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")

@@ -5,7 +5,6 @@ import errno
 import hashlib
 import os
 import subprocess
-import tempfile
 import time
 
 from scene import SIGBUS, actors, bound, counters, expect, join_ranks, living, ranks, region
@@ -81,12 +80,9 @@ def sc_files(c):
     with region(c, "256K", *SC) as name, actors(name, c.nodes[0], c.nodes[-1]) as (a, z):
         for turn in range(4):
             source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
-            with tempfile.NamedTemporaryFile() as f:
-                data = os.urandom(size)
-                f.write(data)
-                f.flush()
-                source.put(f.name, "/work/data", 0o644)
-                sink.put(f.name, "/work/data", 0o644)
+            data = os.urandom(size)
+            for node in (source, sink):
+                node.write(data, "/work/data")
             source.sh(f"{DD} if=/work/data of=/dev/dsm-{name} bs=30k conv=notrunc 2>/dev/null")
             got = sink.sh(f"{HEAD} -c {size} /dev/dsm-{name} | {MD5SUM}").out.split()[0]
             expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")

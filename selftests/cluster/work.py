@@ -5,7 +5,6 @@ import errno
 import json
 import hashlib
 import os
-import tempfile
 import time
 
 from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, ranks, region,
@@ -303,11 +302,8 @@ def close_to_open(c):
         path = f"/dev/dsm-{name}"
         for turn in range(6):
             source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
-            with tempfile.NamedTemporaryFile() as f:
-                data = os.urandom(size)
-                f.write(data)
-                f.flush()
-                source.put(f.name, "/work/data", 0o644)
+            data = os.urandom(size)
+            source.write(data, "/work/data")
             source.sh(f"dd if=/work/data of={path} bs=64k conv=notrunc 2>/dev/null")
             got = sink.sh(f"dd if={path} bs={size // 4} count=4 2>/dev/null | md5sum").out.split()[0]
             expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")

@@ -249,7 +249,10 @@ class Node(Channel):
     def put(self, source, path, mode=0o755):
         """Copy a file of the host into the guest."""
         with open(source, "rb") as f:
-            data = f.read()
+            self.write(f.read(), path, mode)
+
+    def write(self, data, path, mode=0o644):
+        """Make a file of bytes in the guest."""
         self.check(["sh", "-c", f'cat > "$1" && chmod {mode:o} "$1"', "put", path], stdin=data)
 
     def read(self, path):
