@@ -41,7 +41,7 @@ void dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 	dsm_assert(!(p->flags & DSM_PF_UNACKED));
 	dsm_page_set_state(p, DSM_PAGE_UPG);
 	p->xid = ++e->next_xid;
-	e->stats.migration_attempts += dsm_page_moves(p);
+	dsm_count_many(e, p->space, migration_attempts, dsm_page_moves(p));
 	dsm_act_send(acts, message(e, p, DSM_CLASS_REQ, DSM_MSG_CSM_UPGRADE, p->xid));
 }
 

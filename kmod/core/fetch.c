@@ -133,7 +133,7 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 	p->csm &= ~DSM_CSM_IDLE;
 	if (write && dsm_page_is_csm(p) && p->state == DSM_PAGE_FET) {
 		p->csm |= DSM_CSM_WRITER;
-		e->stats.migration_attempts += dsm_page_moves(p);
+		dsm_count_many(e, p->space, migration_attempts, dsm_page_moves(p));
 	}
 	if (can_read(e, p, &key))
 		start_read(e, p, &key, acts);

@@ -138,6 +138,10 @@ def mg_follows_the_writer(c):
             after = totals(c)
             moves, twins = (after[kind] - before[kind] for kind in ("migrations", "twins"))
             expect(moves == turns and not twins, f"{moves} moves and {twins} twins in {turns} turns")
+            mine = [counters(node, name) for node in c.nodes]
+            for kind in ("migrations", "migration_attempts"):
+                count = sum(n[kind] for n in mine)
+                expect(count >= turns, f"{kind} of the region: {count} in {turns} turns")
 
 
 def roi_homes(c):
