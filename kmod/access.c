@@ -168,9 +168,10 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 	spun = dsm_spin(kind, READ_ONCE(p->home), page_settled_arg, p);
 	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
 	if (killable)
-		ret = wait_event_killable(*wq, page_settled(p));
+		ret = ___wait_event(*wq, page_settled(p), TASK_KILLABLE, 0, 0, dsm_spin_nap());
 	else
-		ret = wait_event_interruptible(*wq, page_settled(p));
+		ret = ___wait_event(*wq, page_settled(p), TASK_INTERRUPTIBLE, 0, 0,
+				    dsm_spin_nap());
 	dsm_recall_waiting(p, -1);
 	took_ns = dsm_now_ns() - start;
 	dsm_shell_count(p->space->shell, ns_wait_page, took_ns);

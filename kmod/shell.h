@@ -190,6 +190,7 @@ enum dsm_spin_kind {
 };
 bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg);
 int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable);
+void dsm_spin_nap(void);
 void dsm_spin_learn(enum dsm_spin_kind kind, bool spun, u64 took_ns);
 
 /* ---- rsync.c ---- */

@@ -10,6 +10,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/sched/signal.h>
+#include <linux/swait.h>
 #include "shell.h"
 
 /* A processor that others use this long at a time is not ours to spin on. */
@@ -131,6 +132,21 @@ bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), voi
 	return spun;
 }
 
+/**
+ * dsm_spin_nap() - what schedule() is to a thread that waits for another machine's answer
+ *
+ * It may serve completions before it returns.
+ *
+ * Context: process, no lock held, state set to what it sleeps in; sleeps as dsm_spin().
+ */
+void dsm_spin_nap(void)
+{
+	if (dsm_node.net)
+		dsm_net_nap(dsm_node.net);
+	else
+		schedule();
+}
+
 static bool is_completed(void *arg)
 {
 	return completion_done(arg);
@@ -157,9 +173,11 @@ int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable
 		return 0;
 	spun = dsm_spin(kind, DSM_NO_NODE, is_completed, &wait->done);
 	if (killable)
-		ret = wait_for_completion_killable(&wait->done);
+		ret = ___swait_event(wait->done.wait, completion_done(&wait->done), TASK_KILLABLE, 0,
+				     dsm_spin_nap());
 	else
-		ret = wait_for_completion_interruptible(&wait->done);
+		ret = ___swait_event(wait->done.wait, completion_done(&wait->done),
+				     TASK_INTERRUPTIBLE, 0, dsm_spin_nap());
 	if (!ret)
 		dsm_spin_learn(kind, spun, dsm_now_ns() - start);
 	return ret;

@@ -2,17 +2,32 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Completion queues: one thread at a time takes completions off a queue and runs their handlers,
- * a work item or, while threads spin for an answer, one of those. Knows no message.
+ * a work item or a thread that waits for an answer. Knows no message.
  *
  * A queue fires once and is then silent until it is armed again, which whoever serves it does
  * after emptying it. When a queue fires while somebody spins, no work item is queued: it is marked
  * instead (@fired, and the node's bit in the transport's), and a spinning thread serves it. The
  * last one that stops spinning queues work for what is still marked. The marks are set before the
  * number of spinning threads is read, and read after it was lowered, so none is missed.
+ *
+ * A thread that sleeps for an answer may be woken to serve a marked queue (dsm_net_nap()); then it counts
+ * as one that spins until it has.
  */
+#include <linux/sched.h>
+#include <linux/sched/stat.h>
+
 #include "net.h"
 
 static struct workqueue_struct *cq_wq;
+
+/* After so many the thread looks whether its own answer was among them. */
+#define NAP_BATCHES 4
+
+/* A thread that sleeps for an answer; in the list until it is woken to serve, or wakes. */
+struct napper {
+	struct list_head link;
+	struct task_struct *task;
+};
 
 /**
  * dsm_cq_init() - once, when the module is loaded
@@ -67,22 +82,54 @@ static void serve_work(struct work_struct *work)
 	mutex_unlock(&q->polling);
 }
 
-/* Somebody spins, and will look at this queue. */
-static bool leave_to_spinner(struct dsm_cq *q)
+/* Only the queues of a peer that is up are surely found by its id until it is drained. */
+static bool may_leave(const struct dsm_cq *q)
 {
-	struct dsm_peer *peer = q->peer;
-	struct dsm_net *net = peer->net;
+	return q->spun && READ_ONCE(q->peer->state) == DSM_PEER_UP;
+}
 
-	/* Only a peer that is up is surely found by its id until it is drained. */
-	if (!q->spun || READ_ONCE(peer->state) != DSM_PEER_UP)
-		return false;
+static void mark(struct dsm_cq *q)
+{
 	WRITE_ONCE(q->fired, true);
 	/* Who sees the node's mark must see the queue's: pairs with serve_peer(). */
 	smp_mb__before_atomic();
-	set_bit(peer->node, net->fired);
+	set_bit(q->peer->node, q->peer->net->fired);
+}
+
+/* Somebody spins, and will look at this queue. */
+static bool leave_to_spinner(struct dsm_cq *q)
+{
+	mark(q);
 	/* Pairs with the atomic in dsm_net_spin_end(). */
 	smp_mb__after_atomic();
-	return atomic_read(&net->spinners) > 0;
+	return atomic_read(&q->peer->net->spinners) > 0;
+}
+
+/* Nothing else wants this processor, but for a worker of the device that has told of completions. */
+static bool is_unused(void)
+{
+	return is_idle_task(current) || (current->flags & PF_KTHREAD && single_task_running());
+}
+
+/*
+ * A thread that sleeps for an answer serves the marked queue: one switch less than a work item that
+ * wakes it. Only if it runs as soon as a worker would, which has a higher priority.
+ */
+static bool leave_to_napper(struct dsm_net *net)
+{
+	struct napper *n;
+	unsigned long flags;
+
+	if (list_empty_careful(&net->nappers) || !is_unused())
+		return false;
+	spin_lock_irqsave(&net->nappers_lock, flags);
+	n = list_first_entry_or_null(&net->nappers, struct napper, link);
+	if (n) {
+		list_del_init(&n->link);
+		wake_up_process(n->task);
+	}
+	spin_unlock_irqrestore(&net->nappers_lock, flags);
+	return n;
 }
 
 /* The device tells of completions; any context, the device's own locks may be held. */
@@ -90,7 +137,7 @@ static void on_fire(struct ib_cq *cq, void *context)
 {
 	struct dsm_cq *q = context;
 
-	if (!leave_to_spinner(q))
+	if (!may_leave(q) || !(leave_to_spinner(q) || leave_to_napper(q->peer->net)))
 		queue_work(cq_wq, &q->work);
 }
 
@@ -188,11 +235,8 @@ static bool serve_now(struct dsm_cq *q, bool look, bool *found)
 		if (serve_batch(q))
 			*found = true;
 		/* Completions that it will not tell of are left to the next look. */
-		if (fired && arm(q)) {
-			WRITE_ONCE(q->fired, true);
-			smp_mb__before_atomic();	/* as in leave_to_spinner() */
-			set_bit(q->peer->node, q->peer->net->fired);
-		}
+		if (fired && arm(q))
+			mark(q);
 	}
 	mutex_unlock(&q->polling);
 	return true;
@@ -285,6 +329,41 @@ void dsm_net_spin_end(struct dsm_net *net)
 		queue_if_fired(&peer->qp[DSM_VC_B].rx_cq);
 		dsm_peer_put(peer);
 	}
+}
+
+/**
+ * dsm_net_nap() - sleep, and if woken for it serve completions
+ * @net: transport
+ *
+ * What schedule() is to a thread that waits for an answer of another machine: it has set its state, and
+ * checks its condition again afterwards.
+ *
+ * Context: process, as dsm_net_poll() afterwards.
+ */
+void dsm_net_nap(struct dsm_net *net)
+{
+	struct napper n = { .task = current };
+	bool serve;
+	int i;
+
+	if (net->poll != DSM_NET_POLL_DIRECT) {
+		schedule();
+		return;
+	}
+	spin_lock_irq(&net->nappers_lock);
+	list_add(&n.link, &net->nappers);
+	spin_unlock_irq(&net->nappers_lock);
+	schedule();
+	spin_lock_irq(&net->nappers_lock);
+	serve = list_empty(&n.link);
+	list_del_init(&n.link);
+	spin_unlock_irq(&net->nappers_lock);
+	if (!serve)
+		return;
+	dsm_net_spin_begin(net);
+	for (i = 0; i < NAP_BATCHES && dsm_net_poll(net, DSM_NO_NODE); i++)
+		;
+	dsm_net_spin_end(net);
 }
 
 /**

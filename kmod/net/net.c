@@ -244,6 +244,8 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	mutex_init(&net->mr_lock);
 	INIT_LIST_HEAD(&net->mrs);
 	INIT_LIST_HEAD(&net->peers);
+	INIT_LIST_HEAD(&net->nappers);
+	spin_lock_init(&net->nappers_lock);
 	INIT_WORK(&net->tune_work, dsm_tune_work);
 	net->poll = cfg->poll;
 	init_waitqueue_head(&net->idle);

@@ -81,7 +81,7 @@
  * struct dsm_cq - a completion queue and who takes completions off it
  * @cq:      the queue; NULL: not made, or destroyed. Under @polling
  * @peer:    owner
- * @spun:    a spinning thread may serve it instead of the work item
+ * @spun:    a waiting thread may serve it instead of the work item
  * @pooled:  the device core serves it, in softirq
  * @fired:   it told of completions and was not looked at since
  * @polling: held by the one thread that serves it, so handlers of a queue pair are serial
@@ -416,7 +416,9 @@ struct dsm_peer {
  * @mr_lock:   guards @mrs
  * @mrs:       registrations
  * @spinners:  threads inside dsm_net_spin_begin() and dsm_net_spin_end()
- * @fired:     bitmap of nodes with a queue that fired while somebody spun
+ * @fired:     bitmap of nodes with a queue that fired and was left to a waiting thread
+ * @nappers:   threads inside dsm_net_nap() that nobody has woken to serve; guarded by @nappers_lock
+ * @nappers_lock: taken last, in any context
  * @lock:      guards what follows
  * @stopping:  no new peers: what connect answers, 0 if not stopping
  * @self:      own id, once known
@@ -458,6 +460,8 @@ struct dsm_net {
 	struct list_head mrs;
 	atomic_t spinners;
 	DECLARE_BITMAP(fired, DSM_MAX_NODES);
+	struct list_head nappers;
+	spinlock_t nappers_lock;
 
 	spinlock_t lock;
 	int stopping;

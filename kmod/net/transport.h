@@ -301,6 +301,8 @@ void dsm_net_mr_free(struct dsm_mr *mr);
 void dsm_net_spin_begin(struct dsm_net *net);
 bool dsm_net_poll(struct dsm_net *net, u16 node);
 void dsm_net_spin_end(struct dsm_net *net);
+/* schedule() for a thread that waits for an answer: it may be woken to serve completions. */
+void dsm_net_nap(struct dsm_net *net);
 /* Before computing on after a send that somebody waits for: software devices need a processor. */
 void dsm_net_give_way(const struct dsm_net *net);
 
