@@ -13,9 +13,12 @@
 #include <linux/swait.h>
 #include "shell.h"
 
-/* A processor that others use this long at a time is not ours to spin on. */
+/*
+ * A processor that others use this long at a time is not ours to spin on. Once says nothing: a host
+ * takes a processor away from its guest now and then.
+ */
 #define CROWDED_NS NSEC_PER_MSEC
-#define CROWDED_JIFFIES (HZ / 50)
+#define CROWDED_JIFFIES (HZ / 25)
 
 /* Answers rarely take longer than this many times the usual: then the spin ends. */
 #define PATIENCE 2
@@ -39,6 +42,7 @@ static struct {
 
 static atomic_t spinning = ATOMIC_INIT(0);
 static unsigned long crowded_until;
+static bool last_was_crowded;
 
 /* Should this wait spin? The faster way, and the other one now and then. */
 static bool is_promising(enum dsm_spin_kind kind)
@@ -86,19 +90,26 @@ static bool give_way(void)
 	u64 start = dsm_now_ns();
 
 	yield();
-	if (dsm_now_ns() - start < CROWDED_NS)
-		return true;
-	WRITE_ONCE(crowded_until, jiffies + CROWDED_JIFFIES);
-	return false;
+	return dsm_now_ns() - start < CROWDED_NS;
 }
 
-static void spin(struct dsm_net *net, u16 node, u64 limit_ns, bool (*is_over)(void *arg), void *arg)
+/* False: others had the processor for too long. */
+static bool spin(struct dsm_net *net, u16 node, u64 limit_ns, bool (*is_over)(void *arg), void *arg)
 {
 	u64 end = dsm_now_ns() + limit_ns;
 
 	while (!is_over(arg) && !signal_pending(current) && dsm_now_ns() < end)
 		if (!dsm_net_poll(net, node) && !give_way())
-			return;
+			return false;
+	return true;
+}
+
+/* Two spins in a row say that it is so. */
+static void learn_crowd(bool crowded)
+{
+	if (crowded && READ_ONCE(last_was_crowded))
+		WRITE_ONCE(crowded_until, jiffies + CROWDED_JIFFIES);
+	WRITE_ONCE(last_was_crowded, crowded);
 }
 
 /**
@@ -124,7 +135,7 @@ bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), voi
 		return false;
 	if (atomic_inc_return(&spinning) <= (int)num_online_cpus()) {
 		dsm_net_spin_begin(net);
-		spin(net, node, limit_of(kind), is_over, arg);
+		learn_crowd(!spin(net, node, limit_of(kind), is_over, arg));
 		dsm_net_spin_end(net);
 		spun = true;
 	}
