@@ -530,6 +530,10 @@ static void serve(struct work_struct *work)
 	case DSM_CONTROL_REGION_GET:
 		err = region_get(&q->msg);
 		break;
+	case DSM_CONTROL_HOMES:
+	case DSM_CONTROL_CLAIM:
+		err = dsm_homes_serve(&q->msg);
+		break;
 	case DSM_CONTROL_CREATE:
 		err = decide_create(&q->msg);
 		break;

@@ -54,6 +54,9 @@ bool dsm_turn_hold(struct dsm_control_request *q);
 void dsm_turn_peer_lost(u16 node);
 void dsm_turn_drain(void);
 
+/* homes.c: HOMES and CLAIM. */
+int dsm_homes_serve(struct dsm_wire_control *msg);
+
 /* Leaving: no request is being served any more on return. */
 void dsm_control_drain(void);
 

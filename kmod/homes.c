@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The pages that this node homes, as a whole: to be claimed anew. Never says where one goes.
+ * The pages that a node homes, as a whole: which they are, and that they are claimed, or claimed anew.
+ * Never decides where one goes.
  */
+#include <linux/bitops.h>
+#include <linux/slab.h>
+#include "control.h"
 #include "core/move.h"
+#include "core/page.h"
 #include "shell.h"
 
 #define RUNS 64u
+#define HOMES_PAGES (DSM_HOMES_WORDS * 64)
 
 /**
  * dsm_node_unclaim() - the pages homed here go to the next nodes that touch them
@@ -46,4 +52,169 @@ int dsm_node_unclaim(struct dsm_region *r)
 	if (n)
 		dsm_mm_zap(r->mm, run, n, dsm_shell_frame_of, r);
 	return 0;
+}
+
+static_assert(sizeof_field(struct dsm_ioc_homes, pages) == DSM_HOMES_WORDS * sizeof(u64));
+
+/* What is free has a frame at its manager only because it was asked for. */
+static bool is_homed(const struct dsm_page *p)
+{
+	return READ_ONCE(p->home) == dsm_node.engine->self && READ_ONCE(p->frame) &&
+	       READ_ONCE(p->state) != DSM_PAGE_FREE;
+}
+
+static void set_bit_of(__le64 *map, u32 bit)
+{
+	map[bit / 64] |= cpu_to_le64(BIT_ULL(bit % 64));
+}
+
+static bool has_bit(const __le64 *map, u32 bit)
+{
+	return le64_to_cpu(map[bit / 64]) & BIT_ULL(bit % 64);
+}
+
+static int list_homed(struct dsm_region *r, struct dsm_wire_control *msg)
+{
+	u64 first = le64_to_cpu(msg->first);
+	struct dsm_page *p;
+	bool found = false;
+	unsigned long idx;
+
+	memset(msg->homes, 0, sizeof(msg->homes));
+	xa_for_each_start(&r->table, idx, p, first) {
+		cond_resched();
+		if (!is_homed(p))
+			continue;
+		if (!found)
+			first = idx;
+		if (idx - first >= HOMES_PAGES)
+			break;
+		set_bit_of(msg->homes, idx - first);
+		found = true;
+	}
+	msg->first = cpu_to_le64(first);
+	return found ? 0 : -ENOENT;
+}
+
+/* As a thread that reads it would. Right now held, DSM_PAGE_NONE to wait, or a negative errno. */
+static int touch(struct dsm_region *r, u32 idx)
+{
+	struct dsm_page *p = dsm_shell_page(r, idx, true);
+	struct dsm_actions acts;
+	int ret;
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	dsm_step_begin(&acts);
+	ret = dsm_page_fault(dsm_node.engine, p, false, &acts);
+	dsm_step_end(&acts);
+	return ret;
+}
+
+/* Ends with the answer, or with the node that should give it. */
+static int touch_and_wait(struct dsm_region *r, u32 idx)
+{
+	int ret;
+
+	while ((ret = touch(r, idx)) == DSM_PAGE_NONE)
+		dsm_shell_mm_ops.wait(r, idx, true);
+	return ret < 0 ? ret : 0;
+}
+
+/* The requests of a word's pages are under way together. */
+static int claim_word(struct dsm_region *r, u64 first, __le64 *word)
+{
+	u64 wanted = le64_to_cpu(*word), left, mine = 0;
+	int ret;
+
+	for (left = wanted; left; left &= left - 1) {
+		ret = touch(r, first + __ffs64(left));
+		if (ret < 0)
+			return ret;
+	}
+	for (left = wanted; left; left &= left - 1) {
+		ret = touch_and_wait(r, first + __ffs64(left));
+		if (ret)
+			return ret;
+		if (is_homed(xa_load(&r->table, first + __ffs64(left))))
+			mine |= left & -left;
+	}
+	*word = cpu_to_le64(mine);
+	return 0;
+}
+
+static int claim(struct dsm_region *r, struct dsm_wire_control *msg)
+{
+	u64 first = le64_to_cpu(msg->first);
+	int ret = 0;
+	u32 i;
+
+	if (!dsm_policy_claims(&r->space->policy))
+		return -EOPNOTSUPP;
+	for (i = HOMES_PAGES; i && !has_bit(msg->homes, i - 1); i--)
+		;
+	if (first >= r->pages || i > r->pages - first)
+		return -EINVAL;
+	/* The page is made for an open region: whoever asks has it open. */
+	if (!READ_ONCE(r->space->n_members) || !atomic_inc_unless_negative(&r->opens))
+		return -ENXIO;
+	for (i = 0; i < DSM_HOMES_WORDS && !ret; i++) {
+		ret = claim_word(r, first + i * 64, &msg->homes[i]);
+		cond_resched();
+	}
+	dsm_node_region_close(r);
+	return ret;
+}
+
+/**
+ * dsm_homes_serve() - a member asks after the pages homed here, or wants some to be
+ * @msg: HOMES or CLAIM; becomes the answer
+ *
+ * Context: process; for CLAIM waits for the pages' managers, as a fault does.
+ * Return: 0; -ENOENT no such region, no further page; -EINVAL pages outside; -EOPNOTSUPP; -EHOSTDOWN;
+ * -ENXIO not in use; -ENOMEM.
+ */
+int dsm_homes_serve(struct dsm_wire_control *msg)
+{
+	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
+	int ret;
+
+	if (IS_ERR(r))
+		return -ENOENT;
+	ret = msg->op == DSM_CONTROL_CLAIM ? claim(r, msg) : list_homed(r, msg);
+	dsm_node_region_put(r);
+	return ret;
+}
+
+/**
+ * dsm_node_homes() - ask a member after the pages that it homes, or have it claim some
+ * @r: region
+ * @a: question; becomes the answer
+ *
+ * Context: process; waits killably.
+ * Return: 0, or a negative errno as in uapi/dsm.h.
+ */
+int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a)
+{
+	struct dsm_wire_control *msg;
+	int ret;
+	u32 i;
+
+	if (!(READ_ONCE(dsm_node.joined) & BIT_ULL(a->node)))
+		return -EHOSTDOWN;
+	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
+	if (!msg)
+		return -ENOMEM;
+	msg->op = a->flags & DSM_HOMES_CLAIM ? DSM_CONTROL_CLAIM : DSM_CONTROL_HOMES;
+	msg->region.id = cpu_to_le32(r->id);
+	msg->first = cpu_to_le64(a->first);
+	if (msg->op == DSM_CONTROL_CLAIM)
+		for (i = 0; i < DSM_HOMES_WORDS; i++)
+			msg->homes[i] = cpu_to_le64(a->pages[i]);
+	ret = dsm_control_call(a->node, msg);
+	a->first = le64_to_cpu(msg->first);
+	for (i = 0; i < DSM_HOMES_WORDS; i++)
+		a->pages[i] = le64_to_cpu(msg->homes[i]);
+	kfree(msg);
+	return ret;
 }

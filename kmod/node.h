@@ -144,6 +144,7 @@ int dsm_node_flag_clear(struct dsm_region *r, u64 key);
 int dsm_node_acquire(struct dsm_region *r);
 int dsm_node_release(struct dsm_region *r);
 int dsm_node_unclaim(struct dsm_region *r);
+int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a);
 int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len);
 /*
  * A process ends (tgid, at its last close or exit) or a file is gone (tgid 0): its locks become

@@ -277,6 +277,25 @@ struct dsm_ioc_plain {
 };
 
 /*
+ * Homes of pages. @pages: bit k of word w is page @first + 64 w + k. Without flags, out: @first is the
+ * first touched page from @first on that @node homes, @pages those from there on; -ENOENT: no more.
+ * With DSM_HOMES_CLAIM, in: pages that @node shall touch, all within the region; out: those that it
+ * homes now, the others had another home already. -EACCES: not open for writing; -EOPNOTSUPP: touching
+ * decides nothing in this region, for which it takes home=first-touch or migrate; -EHOSTDOWN: @node, or
+ * the manager of a page, is lost; -ENOENT: @node does not know the region yet; -ENOMEM: no memory there.
+ */
+#define DSM_HOMES_CLAIM 1u
+#define DSM_HOMES_WORDS 64u
+struct dsm_ioc_homes {
+	__u32 size;
+	__u32 flags;		/* DSM_HOMES_CLAIM */
+	__u16 node;
+	__u16 reserved[3];
+	__u64 first;
+	__u64 pages[DSM_HOMES_WORDS];
+};
+
+/*
  * Lock table of a region on this node, to take and give back locks without a system call. The
  * ioctl makes it and gives the calling process, through this file, a number (-EACCES: not open for
  * writing; -EOPNOTSUPP: the region's locks do not stay at a node, or the caller is in a pid
@@ -389,6 +408,7 @@ struct dsm_ioc_logp {
  */
 #define DSM_IOC_UNCLAIM		_IOW(DSM_IOC_MAGIC, 0x2c, struct dsm_ioc_plain)
 #define DSM_IOC_LOCK_TABLE	_IOWR(DSM_IOC_MAGIC, 0x2b, struct dsm_ioc_lock_table)
+#define DSM_IOC_HOMES		_IOWR(DSM_IOC_MAGIC, 0x2d, struct dsm_ioc_homes)
 
 /*
  * Through io_uring: IORING_OP_URING_CMD with @fd a file of a region (or /dev/dsm), @cmd_op one of

@@ -30,6 +30,9 @@
 /* Longest text of a region's settings, terminating NUL included. */
 #define DSM_POLICY_TEXT_BYTES 160
 
+/* Bitmap of pages in a question after homes; as in uapi/dsm.h. */
+#define DSM_HOMES_WORDS 64u
+
 /* 16 TiB of 4 KiB pages: page indexes fit into 32 bits. */
 #define DSM_REGION_MAX_PAGES (1ull << 32)
 

@@ -85,6 +85,7 @@ static_assert(sizeof(struct dsm_ioc_flag) == 16);
 static_assert(sizeof(struct dsm_ioc_range) == 24);
 static_assert(sizeof(struct dsm_ioc_plain) == 8);
 static_assert(sizeof(struct dsm_ioc_lock_table) == 16);
+static_assert(sizeof(struct dsm_ioc_homes) == 536);
 static_assert(DSM_NAME_MAX == DSM_NAME_BYTES);
 
 __printf(3, 4)
@@ -456,6 +457,7 @@ static const struct ioctl_row rows[] = {
 	ROW(DSM_IOC_ACQUIRE, dsm_ioctl_acquire, dsm_ioc_plain, ROW_REGION),
 	ROW(DSM_IOC_RELEASE, dsm_ioctl_release, dsm_ioc_plain, ROW_REGION),
 	ROW(DSM_IOC_PREFETCH, dsm_ioctl_prefetch, dsm_ioc_range, ROW_REGION),
+	ROW(DSM_IOC_HOMES, dsm_ioctl_homes, dsm_ioc_homes, ROW_REGION),
 	ROW(DSM_IOC_UNCLAIM, dsm_ioctl_unclaim, dsm_ioc_plain, ROW_REGION),
 	ROW(DSM_IOC_FORCE_RAW, run_force_raw, dsm_ioc_plain, 0),
 };

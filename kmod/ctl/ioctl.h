@@ -25,6 +25,7 @@ union dsm_ioctl_arg {
 	struct dsm_ioc_range range;
 	struct dsm_ioc_plain plain;
 	struct dsm_ioc_lock_table lock_table;
+	struct dsm_ioc_homes homes;
 };
 
 /**
@@ -57,5 +58,6 @@ int dsm_ioctl_acquire(struct dsm_ioctl_call *c);
 int dsm_ioctl_release(struct dsm_ioctl_call *c);
 int dsm_ioctl_prefetch(struct dsm_ioctl_call *c);
 int dsm_ioctl_unclaim(struct dsm_ioctl_call *c);
+int dsm_ioctl_homes(struct dsm_ioctl_call *c);
 
 #endif

@@ -210,3 +210,22 @@ int dsm_ioctl_unclaim(struct dsm_ioctl_call *c)
 		return -EACCES;
 	return dsm_node_unclaim(c->region);
 }
+
+/**
+ * dsm_ioctl_homes() - which pages a node homes, or that it shall claim some
+ * @c: call
+ *
+ * Context: process; waits killably for that node.
+ * Return: 0, or a negative errno as in uapi/dsm.h.
+ */
+int dsm_ioctl_homes(struct dsm_ioctl_call *c)
+{
+	struct dsm_ioc_homes *a = &c->arg.homes;
+
+	if (a->flags & ~DSM_HOMES_CLAIM || a->node >= DSM_MAX_NODES ||
+	    memchr_inv(a->reserved, 0, sizeof(a->reserved)))
+		return -EINVAL;
+	if (a->flags & DSM_HOMES_CLAIM && !(c->file->f_mode & FMODE_WRITE))
+		return -EACCES;
+	return dsm_node_homes(c->region, a);
+}

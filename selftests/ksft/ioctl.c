@@ -49,6 +49,8 @@ VARIANT(acquire, DSM_IOC_ACQUIRE, dsm_ioc_plain, 0, 0, true, false);
 VARIANT(release, DSM_IOC_RELEASE, dsm_ioc_plain, 0, 0, true, false);
 VARIANT(prefetch, DSM_IOC_PREFETCH, dsm_ioc_range, 0, 0, true, false);
 VARIANT(unclaim, DSM_IOC_UNCLAIM, dsm_ioc_plain, 0, EOPNOTSUPP, true, false);
+/* No page is homed yet. */
+VARIANT(homes, DSM_IOC_HOMES, dsm_ioc_homes, 0, ENOENT, true, false);
 VARIANT(force_raw, DSM_IOC_FORCE_RAW, dsm_ioc_plain, 0, 0, true, false);
 VARIANT(lock_table, DSM_IOC_LOCK_TABLE, dsm_ioc_lock_table, 0, 0, true, false);
 

@@ -26,6 +26,7 @@ int cmd_up(int argc, char **argv);
 int cmd_region(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
+int cmd_homes(int argc, char **argv);
 
 /* Prints "dsmctl: ..." and returns the exit status for it: 1. */
 int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -53,6 +54,8 @@ bool parse_size(const char *text, uint64_t *bytes);
 bool parse_address(const char *text, __be32 *addr, uint16_t *port);
 /* Prints all regions: table or JSON array. 0 or an errno. */
 int list_regions(int fd, bool json);
+/* Homes of a new region's pages as a file says ("-": standard input); the exit status. */
+int load_homes(const char *name, const char *path);
 /* The id of a region; 0 or an errno. */
 int find_region(int fd, const char *name, uint32_t *id);
 /* Bytes as a short text with a binary unit. */

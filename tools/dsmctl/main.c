@@ -84,6 +84,14 @@ static const struct command commands[] = {
 	  "Shows this node's counters, or those of a region at it; times are in nanoseconds in\n"
 	  "--json.\n",
 	  cmd_stats },
+	{ "homes",
+	  "usage: dsmctl homes save REGION [FILE]\n"
+	  "       dsmctl homes load REGION [FILE]\n"
+	  "Writes which node homes which of the region's pages, or gives the pages of a new region\n"
+	  "with home=first-touch those homes. A line is NODE FIRST-PAGE PAGES; a # begins a comment.\n"
+	  "Without FILE, or with -, standard output or input. home=list:FILE in region create is\n"
+	  "home=first-touch and then homes load.\n",
+	  cmd_homes },
 	{ "version",
 	  "usage: dsmctl version\n"
 	  "Shows the versions of this command and of the module.\n",

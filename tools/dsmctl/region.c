@@ -56,9 +56,18 @@ static int set_number(const char *key, const char *value, int base, uint64_t max
 	return 0;
 }
 
+/* A new region: what the module is asked for, and what is done with it then. */
+struct creation {
+	struct dsm_ioc_region arg;
+	char policy[DSM_POLICY_MAX];
+	const char *homes;	/* file, or NULL */
+};
+
 /* What the module does not need as text is taken out here; all other settings are its business. */
-static int set_option(struct dsm_ioc_region *arg, char *policy, const char *word)
+static int set_option(struct creation *new, const char *word)
 {
+	struct dsm_ioc_region *arg = &new->arg;
+	char *policy = new->policy;
 	const char *value = strchr(word, '=');
 	size_t key_len = value ? (size_t)(value - word) : 0;
 	size_t used = strlen(policy);
@@ -88,6 +97,10 @@ static int set_option(struct dsm_ioc_region *arg, char *policy, const char *word
 		arg->addr = number;
 		return ret;
 	}
+	if (!strncmp(word, "home=list:", 10)) {
+		new->homes = word + 10;
+		word = "home=first-touch";
+	}
 	if (used + 1 + strlen(word) >= DSM_POLICY_MAX)
 		return usage("region", "the policy is longer than %d characters",
 			     DSM_POLICY_MAX - 1);
@@ -98,62 +111,18 @@ static int set_option(struct dsm_ioc_region *arg, char *policy, const char *word
 }
 
 /* Words may be given apart or, as in a policy, with commas between them. */
-static int set_options(struct dsm_ioc_region *arg, char *policy, char *words)
+static int set_options(struct creation *new, char *words)
 {
 	char *save = NULL;
 	char *word;
 	int ret = 0;
 
 	for (word = strtok_r(words, ",", &save); word && !ret; word = strtok_r(NULL, ",", &save))
-		ret = set_option(arg, policy, word);
+		ret = set_option(new, word);
 	return ret;
 }
 
-static int create(int argc, char **argv)
-{
-	struct errtxt errtxt = { "" };
-	char policy[DSM_POLICY_MAX] = "";
-	struct dsm_ioc_region arg = {
-		.size = sizeof(arg),
-		.uid = (uint32_t)-1,
-		.gid = (uint32_t)-1,
-		.errtxt_len = sizeof(errtxt.text),
-		.errtxt = (uintptr_t)errtxt.text,
-	};
-	uint64_t bytes;
-	char size[32];
-	int err = 0;
-	int fd, i, ret;
-
-	if (argc < 3)
-		return usage("region", "create needs NAME and SIZE");
-	ret = set_name(arg.name, argv[1]);
-	if (ret)
-		return ret;
-	if (!parse_size(argv[2], &bytes) || !bytes)
-		return usage("region", "\"%s\" is no size", argv[2]);
-	arg.bytes = bytes;
-	for (i = 3; i < argc; i++) {
-		ret = set_options(&arg, policy, argv[i]);
-		if (ret)
-			return ret;
-	}
-	arg.policy_len = *policy ? (uint32_t)strlen(policy) + 1 : 0;
-	arg.policy = *policy ? (uintptr_t)policy : 0;
-	fd = open_control();
-	if (fd < 0)
-		return EXIT_FAILURE;
-	if (ioctl(fd, DSM_IOC_REGION_CREATE, &arg) < 0)
-		err = errno;
-	close(fd);
-	if (err)
-		return report("region create", err, &errtxt);
-	printf("/dev/dsm-%s: %s at 0x%llx\n", arg.name, format_size(arg.bytes, size, sizeof(size)),
-	       (unsigned long long)arg.addr);
-	return 0;
-}
-
-static int destroy(int argc, char **argv)
+static int destroy_named(const char *name)
 {
 	struct errtxt errtxt = { "" };
 	struct dsm_ioc_region_destroy arg = {
@@ -162,22 +131,82 @@ static int destroy(int argc, char **argv)
 		.errtxt = (uintptr_t)errtxt.text,
 	};
 	int err = 0;
-	int fd, ret;
+	int fd = open_control();
 
-	if (argc != 2)
-		return usage("region", "destroy needs one NAME");
-	ret = set_name(arg.name, argv[1]);
-	if (ret)
-		return ret;
-	fd = open_control();
 	if (fd < 0)
 		return EXIT_FAILURE;
+	strcpy(arg.name, name);
 	if (ioctl(fd, DSM_IOC_REGION_DESTROY, &arg) < 0)
 		err = errno;
 	close(fd);
+	return err ? report("region destroy", err, &errtxt) : 0;
+}
+
+static int create_as_told(struct creation *new)
+{
+	struct errtxt errtxt = { "" };
+	int err = 0;
+	int fd, ret;
+
+	new->arg.policy_len = *new->policy ? (uint32_t)strlen(new->policy) + 1 : 0;
+	new->arg.policy = *new->policy ? (uintptr_t)new->policy : 0;
+	new->arg.errtxt_len = sizeof(errtxt.text);
+	new->arg.errtxt = (uintptr_t)errtxt.text;
+	fd = open_control();
+	if (fd < 0)
+		return EXIT_FAILURE;
+	if (ioctl(fd, DSM_IOC_REGION_CREATE, &new->arg) < 0)
+		err = errno;
+	close(fd);
 	if (err)
-		return report("region destroy", err, &errtxt);
+		return report("region create", err, &errtxt);
+	ret = new->homes ? load_homes(new->arg.name, new->homes) : 0;
+	if (ret)
+		destroy_named(new->arg.name);
+	return ret;
+}
+
+static int create(int argc, char **argv)
+{
+	struct creation new = { .arg = {
+		.size = sizeof(new.arg),
+		.uid = (uint32_t)-1,
+		.gid = (uint32_t)-1,
+	} };
+	uint64_t bytes;
+	char size[32];
+	int i, ret;
+
+	if (argc < 3)
+		return usage("region", "create needs NAME and SIZE");
+	ret = set_name(new.arg.name, argv[1]);
+	if (ret)
+		return ret;
+	if (!parse_size(argv[2], &bytes) || !bytes)
+		return usage("region", "\"%s\" is no size", argv[2]);
+	new.arg.bytes = bytes;
+	for (i = 3; i < argc; i++) {
+		ret = set_options(&new, argv[i]);
+		if (ret)
+			return ret;
+	}
+	ret = create_as_told(&new);
+	if (ret)
+		return ret;
+	printf("/dev/dsm-%s: %s at 0x%llx\n", new.arg.name, format_size(bytes, size, sizeof(size)),
+	       (unsigned long long)new.arg.addr);
 	return 0;
+}
+
+static int destroy(int argc, char **argv)
+{
+	char name[DSM_NAME_MAX];
+	int ret;
+
+	if (argc != 2)
+		return usage("region", "destroy needs one NAME");
+	ret = set_name(name, argv[1]);
+	return ret ? ret : destroy_named(name);
 }
 
 static void print_region(const struct dsm_ioc_region_info *r, bool json, bool first)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests of `dsmctl homes`: which node homes a page is written to a file, and made so elsewhere."""
+from scene import actors, expect, living, make_region, drop_region, region
+
+PAGE = 4096
+SIZE = "32M"	# 8192 pages: more than one question tells of
+# A node's pages: alone, in rows, across the bounds of a word of the bitmap and of a question.
+OWN = ([(0, 1), (60, 10), (4090, 20)], [(1, 3), (4110, 5)], [(70, 7), (8191, 1)])
+POLICIES = ("home=first-touch", "preset=csm-none", "preset=csm-none-mg")
+
+
+def as_file(own):
+    """The lines that `homes save` writes."""
+    rows = sorted((first, count, node) for node, runs in enumerate(own) for first, count in runs)
+    return [f"{node} {first} {count}" for first, count, node in rows]
+
+
+def saved(node, name):
+    """The homes of a region as a node writes them, without the comment."""
+    return node.check(["dsmctl", "homes", "save", name]).out.splitlines()[1:]
+
+
+def refused(node, words, *reasons):
+    """A command that must fail, for a reason."""
+    result = node.run(["dsmctl", *words])
+    expect(result.status == 1 and all(r in result.err for r in reasons),
+           f"{' '.join(words)}: status {result.status}, {result.err.strip()}")
+
+
+def homes_are_saved_and_loaded(c):
+    """First touch makes homes; a region made after the file has the same ones, whoever touches it then."""
+    own = OWN[:len(c.nodes)]
+    with region(c, SIZE, "home=first-touch") as name, actors(name, *c.nodes) as all_of_them:
+        for actor, runs in zip(all_of_them, own):
+            for first, count in runs:
+                actor.want(0, "fill", first * PAGE, count, PAGE, 7)
+        for node in c.nodes:
+            expect(saved(node, name) == as_file(own), f"homes as {node.name} sees them: {saved(node, name)}")
+        c.nodes[0].check(["dsmctl", "homes", "save", name, "/tmp/homes"])
+    for policy in POLICIES:
+        with region(c, SIZE, policy, "home=list:/tmp/homes") as name:
+            expect(saved(c.nodes[-1], name) == as_file(own), f"{policy}: {saved(c.nodes[-1], name)}")
+            with actors(name, *c.nodes) as all_of_them:
+                for actor in all_of_them:
+                    for page in (0, 1, 60, 65, 70, 76, 4100, 8191):
+                        actor.read(page * PAGE, 0)
+                # What no line named is still to be claimed.
+                all_of_them[-1].want(0, "fill", 100 * PAGE, 1, PAGE, 7)
+            expect(saved(c.nodes[0], name) == as_file(own[:-1] + (own[-1] + [(100, 1)],)),
+                   f"{policy}, touched: {saved(c.nodes[0], name)}")
+    # Into a region that there is: all nodes as they were told to, from any of them.
+    last = c.nodes[-1]
+    last.write(c.nodes[0].read("/tmp/homes").encode(), "/tmp/homes")
+    with region(c, SIZE, "preset=csm-none-mg") as name:
+        last.check(["dsmctl", "homes", "load", name, "/tmp/homes"])
+        expect(saved(last, name) == as_file(own), f"loaded: {saved(last, name)}")
+        last.check(["dsmctl", "homes", "load", f"/dev/dsm-{name}", "/tmp/homes"])
+
+
+def homes_that_cannot_be_loaded(c):
+    """A file that is wrong, a page that has a home: said, and a region made for it is gone again."""
+    first, last = c.nodes[0], c.nodes[-1]
+    for text, reason in (("0 1\n", "line 1: a line is"), ("# x\n\n0 0 1 1\n", "line 3: a line is"),
+                         ("0 0 2\n1 1 1\n", "another line"), ("0 8192 1\n", "not in the region"),
+                         ("1 8191 2\n", "not in the region"), ("1 0 0\n", "not in the region"),
+                         ("63 0 1\n", "node 63"), ("0 18446744073709551615 2\n", "not in the region")):
+        first.write(text.encode(), "/tmp/wrong")
+        refused(first, ["region", "create", "wrong", SIZE, "home=list:/tmp/wrong"], reason)
+    refused(first, ["region", "create", "wrong", SIZE, "home=list:/tmp/nowhere"], "No such file")
+    regions = first.check(["dsmctl", "region", "list"]).out
+    expect("wrong" not in regions, f"a region is left: {regions}")
+    first.write(b"0 5 2\n", "/tmp/two")
+    with region(c, SIZE, "home=first-touch") as name, actors(name, last) as (a,):
+        a.want(0, "fill", 6 * PAGE, 1, PAGE, 7)
+        refused(first, ["homes", "load", name, "/tmp/two"], "1 of 2 pages had another home")
+    with region(c, SIZE, "home=rr") as name:
+        refused(first, ["homes", "load", name, "/tmp/two"], "home=rr", "first-touch")
+    refused(first, ["homes", "save", "nosuch"], "region list")
+    with region(c, SIZE, "home=first-touch") as name:
+        first.check(["dsmctl", "homes", "load", name, "/tmp/two"])
+        # The file is not there, or whole.
+        refused(first, ["homes", "save", name, "/proc/homes"], "/proc/homes")
+
+
+def homes_of_a_node_that_is_lost(c):
+    """Who asks a lost node to claim is told; the others' homes are saved."""
+    first, last = c.nodes[0], c.nodes[-1]
+    ident = len(c.nodes) - 1
+    first.write(b"0 0 1\n1 1 1\n", "/tmp/both")
+    first.write(f"0 5 1\n{ident} 6 1\n".encode(), "/tmp/lost")
+    name = make_region(c, SIZE, "home=list:/tmp/both")
+    last.kill()
+    first.wait_for(["sh", "-c", f"dsmctl status --json | grep -q '\"node\": {ident}, \"state\": \"lost\"'"], 30)
+    result = first.run(["dsmctl", "homes", "save", name])
+    expect(result.status == 0 and f"node {ident} is lost" in result.err and "\n0 0 1\n" in result.out,
+           f"save: {result}")
+    refused(first, ["homes", "load", name, "/tmp/lost"], f"node {ident}")
+    expect(len(living(c)) == ident, "more than one node is gone")
+    drop_region(c, name)
