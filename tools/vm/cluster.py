@@ -40,7 +40,7 @@ import tempfile
 import threading
 import time
 
-from . import image, judge, kernels
+from . import image, judge, kernels, priority
 from .channel import Channel, GuestError
 
 TOP = kernels.TOP
@@ -103,7 +103,7 @@ class Node(Channel):
         words = ["console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
                  "tsc=reliable", f"tsc_early_khz={c.tsc_khz}", "lsm=capability",
                  "random.trust_cpu=on", "no_timer_check",
-                 "cryptomgr.notests", "log_buf_len=4M", "watchdog_thresh=30",
+                 "noautogroup", "cryptomgr.notests", "log_buf_len=4M", "watchdog_thresh=30",
                  "rcupdate.rcu_cpu_stall_timeout=60", "net.ifnames=0", "pci=noaer",
                  f"dsmvm.node={self.index}", f"dsmvm.nodes={c.count}", *c.kernel_args]
         pci = "device" if c.kernel.debug else "pci"
@@ -195,6 +195,10 @@ class Node(Channel):
                     if "return" in answer:
                         break
             return answer["return"]
+
+    def processors(self):
+        """Thread ids of the virtual processors."""
+        return {cpu["thread-id"] for cpu in self.qmp("query-cpus-fast")}
 
     def cut(self):
         """Drop all frames to and from this node; nobody is told."""
@@ -307,6 +311,7 @@ class Cluster:
         self.tsc_khz = int(subprocess.check_output([image.host_tool("tsc.c")], text=True))
         self.nodes = [Node(self, i) for i in range(nodes)]
         self.boot_seconds = self.ready_seconds = None
+        self.adapters_first = False
 
     @staticmethod
     def _new_log_dir():
@@ -351,6 +356,8 @@ class Cluster:
             json.dump({"pid": os.getpid(), "nodes": self.count}, f)
         self._await_boot()
         self.boot_seconds = time.monotonic() - begin
+        self.adapters_first = priority.adapters_go_first(
+            [(n.qemu.pid, n.processors()) for n in self.nodes], self.switch.pid)
         if self.loss or self.delay_us:
             self._set_net()
         if self.disk:

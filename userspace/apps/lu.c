@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * LU: the matrix is one array of rows, so a page holds pieces of many tiles and, where columns of
- * tiles have different owners, of many writers.
+ * LU: the matrix is one array of columns, so a page holds pieces of many tiles of one column of
+ * tiles, and with --scatter 1 of many writers.
  */
 #include "lu.h"
 
@@ -16,5 +16,5 @@ static const struct app_option options[] = { LU_OPTIONS(128, 1900, 2500) };
 const struct app_program app_program = {
 	LU_PROGRAM,
 	.name = "lu",
-	.what = "Blocked LU factorisation; the matrix is one array of rows.",
+	.what = "Blocked LU factorisation; the matrix is one array of columns.",
 };

@@ -5,9 +5,10 @@
  *
  * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, section 3.2 (block outer product
  * form); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on LU (who owns which tile, two
- * barriers a step). A column of tiles belongs to one rank and is dealt out among its threads, so
- * that false sharing in LU stays between columns; --scatter 1 deals tiles out to all workers in two
- * dimensions as SPLASH-2 does.
+ * barriers a step). Columns are contiguous in memory, in LU whole columns of the matrix. A column
+ * of tiles belongs to one rank and is dealt out among its threads, so that pages have writers
+ * on several nodes only where two columns of tiles meet; --scatter 1 deals tiles out to all workers in
+ * two dimensions as SPLASH-2 does.
  */
 #include <math.h>
 #include <string.h>
@@ -18,10 +19,11 @@ long lu_n, lu_tile, lu_scatter;
 
 struct lu lu;
 
+/* Columns lie in memory one after the other. */
 struct tile {
 	double *at;
 	size_t rows, cols;
-	size_t stride;	/* from row to row */
+	size_t stride;	/* from column to column */
 };
 
 static size_t tiles(void)
@@ -45,7 +47,7 @@ static struct tile tile(size_t row, size_t col)
 		t.at = lu.a + (col * tiles() + row) * b * b;
 		t.stride = b;
 	} else {
-		t.at = lu.a + row * b * (size_t)lu_n + col * b;
+		t.at = lu.a + col * b * (size_t)lu_n + row * b;
 		t.stride = (size_t)lu_n;
 	}
 	return t;
@@ -55,7 +57,7 @@ static double *element(size_t row, size_t col)
 {
 	struct tile t = tile(row / (size_t)lu_tile, col / (size_t)lu_tile);
 
-	return t.at + row % (size_t)lu_tile * t.stride + col % (size_t)lu_tile;
+	return t.at + col % (size_t)lu_tile * t.stride + row % (size_t)lu_tile;
 }
 
 /* Of @count workers, the greatest divisor that is at most its square root. */
@@ -104,11 +106,20 @@ void lu_fill(const struct app_worker *w)
 
 			if (!is_own(w, row, col))
 				continue;
-			for (i = 0; i < t.rows; i++)
-				for (j = 0; j < t.cols; j++)
-					t.at[i * t.stride + j] = initial(row * b + i, col * b + j);
+			for (j = 0; j < t.cols; j++)
+				for (i = 0; i < t.rows; i++)
+					t.at[j * t.stride + i] = initial(row * b + i, col * b + j);
 		}
 	}
+}
+
+/* @count numbers from @to on, less @m times those from @from on. */
+static void subtract(double *restrict to, double m, const double *restrict from, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		to[i] -= m * from[i];
 }
 
 /* L and U of one tile, in its place; L has ones on its diagonal. */
@@ -116,13 +127,15 @@ static void factor(struct tile d)
 {
 	size_t i, j, k;
 
-	for (k = 0; k < d.rows; k++) {
-		for (i = k + 1; i < d.rows; i++) {
-			double *row = d.at + i * d.stride;
-			double m = row[k] /= d.at[k * d.stride + k];
+	for (k = 0; k < d.cols; k++) {
+		double *from = d.at + k * d.stride;
 
-			for (j = k + 1; j < d.cols; j++)
-				row[j] -= m * d.at[k * d.stride + j];
+		for (i = k + 1; i < d.rows; i++)
+			from[i] /= from[k];
+		for (j = k + 1; j < d.cols; j++) {
+			double *to = d.at + j * d.stride;
+
+			subtract(to + k + 1, to[k], from + k + 1, d.rows - k - 1);
 		}
 	}
 }
@@ -132,52 +145,38 @@ static void divide_right(struct tile t, struct tile d)
 {
 	size_t i, j, k;
 
-	for (i = 0; i < t.rows; i++) {
-		double *row = t.at + i * t.stride;
+	for (k = 0; k < t.cols; k++) {
+		double *from = t.at + k * t.stride;
 
-		for (k = 0; k < t.cols; k++) {
-			double m = row[k] /= d.at[k * d.stride + k];
-
-			for (j = k + 1; j < t.cols; j++)
-				row[j] -= m * d.at[k * d.stride + j];
-		}
+		for (i = 0; i < t.rows; i++)
+			from[i] /= d.at[k * d.stride + k];
+		for (j = k + 1; j < t.cols; j++)
+			subtract(t.at + j * t.stride, d.at[j * d.stride + k], from, t.rows);
 	}
 }
 
 /* The inverse of the lower factor of @d times @t. */
 static void divide_left(struct tile t, struct tile d)
 {
-	size_t i, j, k;
+	size_t j, k;
 
-	for (k = 0; k < t.rows; k++) {
-		const double *from = t.at + k * t.stride;
+	for (j = 0; j < t.cols; j++) {
+		double *col = t.at + j * t.stride;
 
-		for (i = k + 1; i < t.rows; i++) {
-			double *row = t.at + i * t.stride;
-			double m = d.at[i * d.stride + k];
-
-			for (j = 0; j < t.cols; j++)
-				row[j] -= m * from[j];
-		}
+		for (k = 0; k < t.rows; k++)
+			subtract(col + k + 1, col[k], d.at + k * d.stride + k + 1, t.rows - k - 1);
 	}
 }
 
 /* @t minus @left times @up. */
 static void update(struct tile t, struct tile left, struct tile up)
 {
-	size_t i, j, k;
+	size_t j, k;
 
-	for (i = 0; i < t.rows; i++) {
-		double *restrict row = t.at + i * t.stride;
-
-		for (k = 0; k < left.cols; k++) {
-			const double *restrict from = up.at + k * up.stride;
-			double m = left.at[i * left.stride + k];
-
-			for (j = 0; j < t.cols; j++)
-				row[j] -= m * from[j];
-		}
-	}
+	for (j = 0; j < t.cols; j++)
+		for (k = 0; k < left.cols; k++)
+			subtract(t.at + j * t.stride, up.at[j * up.stride + k], left.at + k * left.stride,
+				 t.rows);
 }
 
 static void divide_perimeter(const struct app_worker *w, size_t k)

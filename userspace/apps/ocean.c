@@ -40,10 +40,12 @@ static struct state {
 } s;
 
 static const struct app_option options[] = {
-	{ "n", "intervals of the grid, a power of two", &n, 4, 8192, { 32, 512, 512 } },
-	{ "steps", "time steps", &steps, 1, 1000000, { 2, 30, 6 } },
+	{ "n", "intervals of the grid, a power of two", &n, 4, 8192, { 32, 1024, 512 } },
+	{ "steps", "time steps", &steps, 1, 1000000, { 2, 8, 6 } },
 	{ "strips", "1: strips of rows, contiguous in memory; 0: rectangles", &ocean_strips, 0, 1,
 	  { 0, 0, 0 } },
+	{ "alone", "grids up to this are too small to be shared", &ocean_alone, 2, 8192,
+	  { 16, 128, 16 } },
 	{ 0 }
 };
 
@@ -120,18 +122,12 @@ static void fill_point(size_t row, size_t col)
 
 static void fill(const struct app_worker *w)
 {
-	struct part p = ocean_part(w, (size_t)n);
-	size_t row, col, i;
+	struct part p = ocean_coast(ocean_part(w, (size_t)n), (size_t)n);
+	size_t row, col;
 
 	for (row = p.row; row < p.row_end; row++)
 		for (col = p.col; col < p.col_end; col++)
 			fill_point(row, col);
-	for (i = 0; !w->id && i <= (size_t)n; i++) {
-		fill_point(0, i);
-		fill_point((size_t)n, i);
-		fill_point(i, 0);
-		fill_point(i, (size_t)n);
-	}
 	ocean_solver_fill(&s.solver, w);
 }
 

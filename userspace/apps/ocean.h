@@ -45,8 +45,12 @@ struct solver {
 
 /* 1: grids are dealt out in strips of rows; 0: in rectangles. */
 extern long ocean_strips;
+/* Grids of up to so many intervals are computed by one worker. */
+extern long ocean_alone;
 
 struct part ocean_part(const struct app_worker *w, size_t n);
+/* With the points of the coast next to them. */
+struct part ocean_coast(struct part p, size_t n);
 double *ocean_grid(size_t n);
 
 void ocean_solver_layout(struct solver *s, size_t n);

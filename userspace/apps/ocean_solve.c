@@ -6,8 +6,8 @@
  * A. Brandt, "Multi-level adaptive solutions to boundary-value problems", Mathematics of
  * Computation 31, 1977; W. Press et al., "Numerical Recipes in C", 2nd edition, section 19.6:
  * V-cycles with red-black relaxation, full weighting down and bilinear interpolation up. A barrier
- * follows each colour and each change of grid. The coarsest grids are too small to be shared; the
- * first worker does them.
+ * follows each colour and each change of grid. The coarsest grids are too small to be shared
+ * (--alone); the first worker does them.
  */
 #include <math.h>
 #include <string.h>
@@ -15,7 +15,6 @@
 #include "ocean.h"
 
 #define LOCK_WORST 0
-#define ALONE_N 16	/* grids up to this are computed by one worker */
 #define SWEEPS_DOWN 2
 #define SWEEPS_UP 1
 #define CYCLES_MAX 50
@@ -23,7 +22,7 @@
 /* Who computes alone does not wait for anybody. */
 static const struct app_worker one = { .count = 1, .ranks = 1, .threads = 1, .alone = true };
 
-long ocean_strips;
+long ocean_strips, ocean_alone;
 
 struct part ocean_part(const struct app_worker *w, size_t n)
 {
@@ -43,6 +42,22 @@ struct part ocean_part(const struct app_worker *w, size_t n)
 	p.row_end++;
 	p.col++;
 	p.col_end++;
+	return p;
+}
+
+struct part ocean_coast(struct part p, size_t n)
+{
+	/* With more workers than rows some have none. */
+	if (p.row == p.row_end || p.col == p.col_end)
+		return p;
+	if (p.row == 1)
+		p.row = 0;
+	if (p.col == 1)
+		p.col = 0;
+	if (p.row_end == n)
+		p.row_end = n + 1;
+	if (p.col_end == n)
+		p.col_end = n + 1;
 	return p;
 }
 
@@ -67,25 +82,40 @@ void ocean_solver_layout(struct solver *s, size_t n)
 	s->worst = app_alloc(2, sizeof(double));
 }
 
+static bool is_alone(const struct level *l)
+{
+	return l->n <= (size_t)ocean_alone;
+}
+
+static void fill_level(const struct level *l, const struct app_worker *w)
+{
+	struct part p = ocean_coast(ocean_part(w, l->n), l->n);
+	size_t bytes = (p.col_end - p.col) * sizeof(double);
+	size_t row, at;
+
+	for (row = p.row; row < p.row_end; row++) {
+		at = row * (l->n + 1) + p.col;
+		memset(l->rest + at, 0, bytes);
+		if (!l->u)
+			continue;
+		memset(l->u + at, 0, bytes);
+		memset(l->f + at, 0, bytes);
+	}
+}
+
+/* Whoever computes points touches them first. */
 void ocean_solver_fill(const struct solver *s, const struct app_worker *w)
 {
-	size_t bytes;
 	int i;
 
-	if (w->id)
-		return;
 	for (i = 0; i < s->count; i++) {
-		const struct level *l = &s->level[i];
-
-		bytes = (l->n + 1) * (l->n + 1) * sizeof(double);
-		memset(l->rest, 0, bytes);
-		if (!i)
-			continue;
-		memset(l->u, 0, bytes);
-		memset(l->f, 0, bytes);
+		if (!is_alone(&s->level[i]))
+			fill_level(&s->level[i], w);
+		else if (!w->id)
+			fill_level(&s->level[i], &one);
 	}
-	s->worst[0] = 0;
-	s->worst[1] = 0;
+	if (!w->id)
+		memset(s->worst, 0, 2 * sizeof(*s->worst));
 }
 
 static void relax_colour(const struct level *l, struct part p, double stiff, size_t colour)
@@ -175,7 +205,7 @@ static void cycle(const struct solver *s, const struct app_worker *w, double sti
 {
 	const struct level *l = &s->level[number];
 
-	if (l->n <= ALONE_N && w != &one) {
+	if (is_alone(l) && w != &one) {
 		if (!w->id)
 			cycle(s, &one, stiff, number);
 		app_barrier(w);

@@ -21,9 +21,9 @@ static struct {
 } s;
 
 static const struct app_option options[] = {
-	{ "rows", "inner rows", &rows, 1, 1 << 20, { 96, 1024, 3072 } },
-	{ "cols", "columns, an even number", &cols, 4, 1 << 20, { 512, 2048, 4096 } },
-	{ "iterations", "sweeps over both colours", &iterations, 1, 1000000, { 20, 500, 100 } },
+	{ "rows", "inner rows", &rows, 1, 1 << 20, { 96, 3072, 3072 } },
+	{ "cols", "columns, an even number", &cols, 4, 1 << 20, { 512, 4096, 4096 } },
+	{ "iterations", "sweeps over both colours", &iterations, 1, 1000000, { 20, 80, 100 } },
 	{ 0 }
 };
 
