@@ -136,6 +136,12 @@ static bool page_settled(struct dsm_page *p)
 	return !busy;
 }
 
+/* Nothing has to come: a release of this node is reading the page, which a writer waits for. */
+static bool is_held(const struct dsm_page *p)
+{
+	return !dsm_page_is_sc(p) && READ_ONCE(p->flags) & DSM_PF_FLUSH && !dsm_page_fetching(p);
+}
+
 static bool page_settled_arg(void *arg)
 {
 	return page_settled(arg);
@@ -158,11 +164,12 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 	enum dsm_spin_kind kind;
 	wait_queue_head_t *wq;
 	u64 start = dsm_now_ns(), took_ns;
-	bool spun;
+	bool spun, held;
 	int ret;
 
 	if (!p || page_settled(p))
 		return 0;
+	held = is_held(p);
 	dsm_recall_waiting(p, 1);
 	kind = kind_of_wait(p);
 	spun = dsm_spin(kind, READ_ONCE(p->home), page_settled_arg, p);
@@ -174,7 +181,10 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 				    dsm_spin_nap());
 	dsm_recall_waiting(p, -1);
 	took_ns = dsm_now_ns() - start;
-	dsm_shell_count(p->space->shell, ns_wait_page, took_ns);
+	if (held)
+		dsm_shell_count(r, ns_wait_page_lock, took_ns);
+	else
+		dsm_shell_count(r, ns_wait_page, took_ns);
 	if (!ret)
 		dsm_spin_learn(kind, spun, took_ns);
 	return ret;

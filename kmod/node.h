@@ -29,7 +29,7 @@ __printf(2, 3) void dsm_errtxt_set(struct dsm_errtxt *err, const char *fmt, ...)
 /* What the shell counts of a region; the core and the mm side have more. */
 struct dsm_region_counts {
 	atomic64_t diff_bytes, direct_pages, direct_runs;
-	atomic64_t ns_wait_lock, ns_wait_barrier, ns_wait_flag, ns_wait_page;
+	atomic64_t ns_wait_lock, ns_wait_barrier, ns_wait_flag, ns_wait_page, ns_wait_page_lock;
 };
 
 /**

@@ -104,6 +104,7 @@ static void add_live(struct dsm_region *r, u64 *out)
 	out[DSM_STAT_READ_FAULTS] += mm.faults_read;
 	out[DSM_STAT_WRITE_FAULTS] += mm.faults_write;
 	out[DSM_STAT_SIGBUS] += mm.sigbus;
+	out[DSM_STAT_NS_WAIT_PAGE_LOCK] += mm.ns_page_lock;
 }
 
 /**
@@ -133,6 +134,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_READ_FAULTS] = atomic64_read(&s->old_faults_read);
 	out[DSM_STAT_WRITE_FAULTS] = atomic64_read(&s->old_faults_write);
 	out[DSM_STAT_SIGBUS] = atomic64_read(&s->old_sigbus);
+	out[DSM_STAT_NS_WAIT_PAGE_LOCK] = atomic64_read(&s->ns_wait_page_lock);
 	for (;;) {
 		r = dsm_node_region_get(id, true);
 		if (IS_ERR(r))
@@ -193,6 +195,7 @@ int dsm_region_stats(u32 id, u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_NS_WAIT_BARRIER] = atomic64_read(&r->counts.ns_wait_barrier);
 	out[DSM_STAT_NS_WAIT_FLAG] = atomic64_read(&r->counts.ns_wait_flag);
 	out[DSM_STAT_NS_WAIT_PAGE] = atomic64_read(&r->counts.ns_wait_page);
+	out[DSM_STAT_NS_WAIT_PAGE_LOCK] += atomic64_read(&r->counts.ns_wait_page_lock);
 	dsm_node_region_put(r);
 	return 0;
 }

@@ -49,10 +49,10 @@ static int wait_at_exit(struct completion *done)
 int dsm_release_wait(void)
 {
 	struct dsm_node *n = &dsm_node;
-	u64 start = dsm_now_ns(), target;
 	struct dsm_actions acts;
 	struct dsm_wait wait;
 	int status = 0, ret;
+	u64 start, target;
 	bool done;
 	u32 dirty;
 
@@ -64,6 +64,7 @@ int dsm_release_wait(void)
 	dsm_step_end_flushing(&acts);
 	if (done)
 		return status;
+	start = dsm_now_ns();
 	trace_dsm_release(target, 0);
 	if (current->flags & PF_EXITING)
 		ret = wait_at_exit(&wait.done);
@@ -388,7 +389,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 		     u64 *told)
 {
 	struct arrival *a = arrival_find(r, key, o);
-	u64 start = dsm_now_ns();
+	u64 start;
 	int ret;
 
 	if (!parties)
@@ -400,6 +401,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	} else if (a->parties != parties) {
 		return -EINVAL;
 	}
+	start = dsm_now_ns();
 	if (dsm_spin_sleep(DSM_SPIN_BARRIER, &a->wait, false)) {
 		if (!fatal_signal_pending(current))
 			return -ERESTARTNOINTR;

@@ -168,6 +168,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_NS_WAIT_BARRIER] = "ns_wait_barrier",
 	[DSM_STAT_NS_WAIT_FLAG] = "ns_wait_flag",
 	[DSM_STAT_NS_WAIT_PAGE] = "ns_wait_page",
+	[DSM_STAT_NS_WAIT_PAGE_LOCK] = "ns_wait_page_lock",
 	[DSM_STAT_NS_WAIT_RELEASE] = "ns_wait_release",
 	[DSM_STAT_NS_MESSAGE] = "ns_message",
 	[DSM_STAT_REQUESTS_REFUSED] = "requests_refused",

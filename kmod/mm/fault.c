@@ -12,6 +12,7 @@
  * contents.
  */
 #include <linux/file.h>
+#include <linux/ktime.h>
 #include <linux/pagemap.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -34,7 +35,12 @@ static vm_fault_t fault_error(struct dsm_mm *mm, int err)
 static bool lock_with_right(struct dsm_mm *mm, u32 idx, struct page *frame,
 			    enum dsm_right want)
 {
-	lock_page(frame);
+	if (!trylock_page(frame)) {
+		u64 start = ktime_get_ns();
+
+		lock_page(frame);
+		this_cpu_add(mm->counters->ns_page_lock, ktime_get_ns() - start);
+	}
 	if (mm->ops->right(mm->ctx, idx) >= want)
 		return true;
 	unlock_page(frame);

@@ -24,6 +24,7 @@ struct dsm_mm_counters {
 	u64 sigbus;
 	u64 wrprotect_runs;
 	u64 zap_runs;
+	u64 ns_page_lock;
 };
 
 /**

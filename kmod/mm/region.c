@@ -250,6 +250,7 @@ void dsm_mm_stats(struct dsm_mm *mm, struct dsm_mm_stats *out)
 		out->sigbus += c->sigbus;
 		out->wrprotect_runs += c->wrprotect_runs;
 		out->zap_runs += c->zap_runs;
+		out->ns_page_lock += c->ns_page_lock;
 	}
 	out->mappings = atomic_read(&mm->mappings);
 }

@@ -108,6 +108,7 @@ struct dsm_mm_stats {
 	u64 sigbus;
 	u64 wrprotect_runs;
 	u64 zap_runs;
+	u64 ns_page_lock;	/* of faults, for page locks that others held */
 	u32 mappings;
 };
 void dsm_mm_stats(struct dsm_mm *mm, struct dsm_mm_stats *out);

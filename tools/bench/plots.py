@@ -56,11 +56,18 @@ class Plotter:
 
     def bars(self, name, title, ylabel, series):
         """series: (label, {category: value}) pairs."""
+        self._histogram(name, title, ylabel, series, "cluster gap 1")
+
+    def stacked(self, name, title, ylabel, series):
+        """The same, on top of each other."""
+        self._histogram(name, title, ylabel, series, "rowstacked\nset boxwidth 0.75")
+
+    def _histogram(self, name, title, ylabel, series, style):
         series = [(label, points) for label, points in series if points]
         if not series:
             return
         body = self._block(series) + HEAD.format(title=_quoted(title), ylabel=_quoted(ylabel))
-        body += ("set style data histogram\nset style histogram cluster gap 1\n"
+        body += (f"set style data histogram\nset style histogram {style}\n"
                  "set style fill solid 0.8\nset xtics rotate by -25\n")
         body += "plot " + ", ".join(f"$data using {i + 2}:xtic(1) title {_quoted(label)}"
                                     for i, (label, _) in enumerate(series)) + "\n"

@@ -57,6 +57,9 @@ static const struct {
 	{ DSM_STAT_NS_WAIT_LOCK, "ns_wait_lock" },
 	{ DSM_STAT_NS_WAIT_BARRIER, "ns_wait_barrier" },
 	{ DSM_STAT_NS_WAIT_FLAG, "ns_wait_flag" },
+	{ DSM_STAT_NS_WAIT_PAGE_LOCK, "ns_wait_page_lock" },
+	{ DSM_STAT_MIGRATIONS, "migrations" },
+	{ DSM_STAT_MIGRATION_ATTEMPTS, "migration_attempts" },
 };
 
 static struct dsm *d;
