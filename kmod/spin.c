@@ -11,6 +11,7 @@
 #include <linux/cpumask.h>
 #include <linux/sched/signal.h>
 #include <linux/swait.h>
+#include <linux/sysfs.h>
 #include "shell.h"
 
 /*
@@ -43,6 +44,36 @@ static struct {
 static atomic_t spinning = ATOMIC_INIT(0);
 static unsigned long crowded_until;
 static bool last_was_crowded;
+
+static const char * const kind_names[] = {
+	[DSM_SPIN_PAGE] = "page", [DSM_SPIN_RELEASE] = "release", [DSM_SPIN_ANSWER] = "answer",
+	[DSM_SPIN_LOCK] = "lock", [DSM_SPIN_BARRIER] = "barrier", [DSM_SPIN_FLAG] = "flag",
+};
+static_assert(ARRAY_SIZE(kind_names) == DSM_SPIN_KINDS);
+
+/**
+ * dsm_spin_show() - what was measured and chosen, a line per kind of wait
+ * @buf: a page
+ *
+ * "KIND slept NS spun NS: choice"; 0: not measured yet, both ways are tried in turn.
+ *
+ * Context: process.
+ * Return: bytes written.
+ */
+int dsm_spin_show(char *buf)
+{
+	int kind, at = 0;
+
+	for (kind = 0; kind < DSM_SPIN_KINDS; kind++) {
+		u64 slept_ns = READ_ONCE(kinds[kind].mean_ns[false]);
+		u64 spun_ns = READ_ONCE(kinds[kind].mean_ns[true]);
+		const char *choice = spun_ns < slept_ns ? "spin" : "sleep";
+
+		at += sysfs_emit_at(buf, at, "%s slept %llu spun %llu: %s\n", kind_names[kind],
+				    slept_ns, spun_ns, slept_ns && spun_ns ? choice : "measuring");
+	}
+	return at;
+}
 
 /* Should this wait spin? The faster way, and the other one now and then. */
 static bool is_promising(enum dsm_spin_kind kind)

@@ -118,6 +118,12 @@ static struct attribute *node_attrs[] = {
 	&dev_attr_members.attr,
 	&dev_attr_state.attr,
 	&dev_attr_rdma_device.attr,
+static ssize_t spin_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return dsm_spin_show(buf);
+}
+static DEVICE_ATTR_RO(spin);
+
 	&dev_attr_abi.attr,
 	&dev_attr_insecure.attr,
 	&dev_attr_peer_timeout_ms.attr,
@@ -130,6 +136,7 @@ static const struct attribute_group node_group = {
 	.attrs = node_attrs,
 };
 
+	&dev_attr_spin.attr,
 /* ---- counters ---- */
 
 /* The one place of the counters' names; userspace reads them here. */
