@@ -22,7 +22,7 @@
 /* Beyond this many pages the answers come too late, and need the processor to be made. */
 #define SPIN_PAGES 16
 
-/* How long the release of a process that was killed is waited for. */
+/* How long answers to the release of a process that was killed are waited for. */
 #define EXIT_LOOK_MS 100
 
 /*
@@ -109,8 +109,13 @@ void dsm_regions_settle(void)
 static int wait_answer(struct dsm_wait *wait)
 {
 	bool forgotten;
+	int err;
 
-	if (!dsm_spin_sleep(DSM_SPIN_ANSWER, wait, true))
+	if (current->flags & PF_EXITING)
+		err = wait_at_exit(&wait->done);
+	else
+		err = dsm_spin_sleep(DSM_SPIN_ANSWER, wait, true);
+	if (!err)
 		return wait->w.status;
 	spin_lock(&dsm_node.lock);
 	forgotten = dsm_waiter_cancel(dsm_node.engine, &wait->w);

@@ -163,9 +163,8 @@ err_free:
 }
 
 /*
- * Every close of a descriptor, also at exit. A killed process has taken its signal by then, so the
- * release is bounded by the peers' death only; what it could not send stays dirty here and goes
- * out with the next release.
+ * Every close of a descriptor, also at exit. A killed process has taken its signal by then, but waits
+ * for nobody's answer; what it could not send stays dirty here and goes out with the next release.
  */
 static int chardev_flush(struct file *file, fl_owner_t id)
 {

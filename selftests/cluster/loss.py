@@ -5,6 +5,7 @@
 The victim is the last living node. Whoever needs it must hear of its loss within the cluster's
 peer_timeout_ms + 1 s; class Silence of scene.py says how that is measured.
 """
+import contextlib
 import errno
 import signal
 import time
@@ -249,15 +250,22 @@ def stopped_for_half_the_bound(c):
 
 
 def killed_while_nobody_answers_its_release(c):
-    """A process that is killed goes, although the home of what it wrote is silent and not lost yet."""
+    """A process that is killed goes, although those who must answer its release are silent and not lost yet.
+
+    One has pages to send home; the others have none, but have to tell their region's manager of what was released.
+    """
     *rest, node = living(c)
-    with region(c, "1M", "home=rr") as name:
-        a = Actor(rest[0], name)
-        a.want(0, "fill", 0, len(rest) + 1, PAGE, 1)
+    with contextlib.ExitStack() as stack:
+        names = [stack.enter_context(region(c, "1M", "home=rr")) for _ in range(5)]
+        all_actors = [Actor(rest[0], name) for name in names]
+        all_actors[1].want(0, "fill", 0, len(rest) + 1, PAGE, 1)
+        all_actors[1].want(0, "release")
+        all_actors[0].want(0, "fill", 0, len(rest) + 1, PAGE, 1)
         node.stop()
-        a.job.signal(signal.SIGKILL)
         try:
-            a.job.wait(c.peer_timeout_ms / 2000)
+            for a in reversed(all_actors):
+                a.job.signal(signal.SIGKILL)
+                a.job.wait(c.peer_timeout_ms / 2000)
         finally:
             node.cont()
         state = peer(rest[0], status(node)["node"])["state"]
