@@ -83,8 +83,11 @@ static int lookup(const uint8_t *mac)
 	return -1;
 }
 
-static void port_close(struct port *p)
+/* @why: NULL if the guest went. Otherwise it goes on without a link, and somebody will wonder. */
+static void port_close(struct port *p, const char *why)
 {
+	if (why)
+		fprintf(stderr, "switch: port %td: %s: closed\n", p - ports, why);
 	close(p->fd);
 	p->fd = -1;
 	p->in_len = 0;
@@ -97,10 +100,11 @@ static void flush(struct port *p)
 	while (p->out_len) {
 		ssize_t n = send(p->fd, p->out + p->out_at, p->out_len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		/* The host may be short of memory for a while. */
+		if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ENOMEM))
 			return;
 		if (n < 0) {
-			port_close(p);
+			port_close(p, errno == EPIPE || errno == ECONNRESET ? NULL : strerror(errno));
 			return;
 		}
 		p->out_at += n;
@@ -146,7 +150,7 @@ static void receive(int index)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		port_close(p);
+		port_close(p, n && errno != ECONNRESET ? strerror(errno) : NULL);
 		return;
 	}
 	p->in_len += n;
@@ -156,7 +160,7 @@ static void receive(int index)
 		memcpy(&len, p->in + at, 4);
 		len = ntohl(len);
 		if (len > FRAME_MAX_BYTES) {
-			port_close(p);
+			port_close(p, "no frame");
 			return;
 		}
 		if (p->in_len - at < 4 + len)
