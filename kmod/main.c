@@ -91,6 +91,11 @@ module_param_named(poll_us, dsm_param_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
 		 "us that a thread spins for another machine's answer before it sleeps, 0: none (default: 1000)");
 
+unsigned int dsm_param_resume_ms = 2000;
+module_param_named(resume_ms, dsm_param_resume_ms, uint, 0644);
+MODULE_PARM_DESC(resume_ms,
+		 "ms within which broken connections to another machine are made anew before it counts as lost, 0: at once; read when joining (default: 2000)");
+
 unsigned int dsm_param_locks_per_user = 1u << 20;
 module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
 MODULE_PARM_DESC(locks_per_user,

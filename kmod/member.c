@@ -336,6 +336,7 @@ static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 n
 		.cluster = cluster,
 		.node = node == DSM_NODE_ANY ? DSM_NO_NODE : node,
 		.peer_timeout_ms = dsm_param_peer_timeout_ms,
+		.resume_ms = READ_ONCE(dsm_param_resume_ms),
 		.poll = READ_ONCE(dsm_param_poll),
 	};
 	struct dsm_net *net = dsm_net_start(&cfg, &net_ops, n);

@@ -226,12 +226,13 @@ void dsm_ctl_exit(void);
 extern bool dsm_param_insecure;
 extern unsigned int dsm_param_peer_timeout_ms;
 extern unsigned int dsm_param_poll_us;
+extern unsigned int dsm_param_resume_ms;
 extern unsigned int dsm_param_poll;	/* enum dsm_net_poll, read when joining */
 /* Its name, newline included. */
 int dsm_param_poll_show(char *buf);
-extern unsigned int dsm_param_locks_per_user;
 /* Spinning against sleeping, as measured (spin.c). */
 int dsm_spin_show(char *buf);
+extern unsigned int dsm_param_locks_per_user;
 extern unsigned int dsm_param_lock_cap;
 extern unsigned int dsm_param_barrier_fanout;
 extern unsigned long dsm_param_pin_mib;

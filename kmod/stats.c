@@ -42,6 +42,8 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out)
 	out[DSM_STAT_SENDS_BULK] += s->sends_bulk;
 	out[DSM_STAT_SINKS_LENT] += s->sinks_lent;
 	out[DSM_STAT_SINK_MISSES] += s->sink_misses;
+	out[DSM_STAT_RESUMES] += s->resumes;
+	out[DSM_STAT_DUPLICATES] += s->duplicates;
 }
 
 static void add_peers(u64 *out)

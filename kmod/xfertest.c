@@ -11,6 +11,7 @@
  *   spoil RKEY                the next answer to a fetch takes that key away; 0: none
  *   forge WHAT                the next bulk breaks a rule; see net/forge.c
  *   signals                   "signals N", received since the module was loaded
+ *   fault NODE WHAT A B       something goes wrong with NODE; see net/fault.c
  *   free                      take the offer back
  *
  * Touches no region and no engine.
@@ -399,8 +400,8 @@ static void offer_pages(u32 node, u32 pages)
 static int command(const char *text)
 {
 	struct target t = {};
-	char word[16];
-	u32 n;
+	char what[16];
+	u32 n, a = 0, b = 0;
 
 	if (sscanf(text, "reg %u %u", &t.node, &t.pages) == 2 && t.pages && t.pages <= PAGES_MAX)
 		offer_pages(t.node, t.pages);
@@ -413,10 +414,12 @@ static int command(const char *text)
 		burst(&t, 1, PAGES_MAX * PAGE_SIZE);
 	else if (sscanf(text, "spoil %x", &t.rkey) == 1)
 		atomic64_set(&spoil, t.rkey);
-	else if (sscanf(text, "forge %15s", word) == 1)
-		return dsm_net_forge(word);
+	else if (sscanf(text, "forge %15s", what) == 1)
+		return dsm_net_forge(what);
 	else if (!strncmp(text, "signals", 7))
 		snprintf(outcome, sizeof(outcome), "signals %d\n", atomic_read(&signals));
+	else if (sscanf(text, "fault %u %15s %u %u", &t.node, what, &a, &b) >= 2)
+		return dsm_net_fault(dsm_node.net, t.node, what, a, b);
 	else if (!strncmp(text, "free", 4))
 		take_back();
 	else

@@ -215,6 +215,8 @@ enum dsm_stat {
 	DSM_STAT_MIGRATIONS,		/* home=migrate: pages whose home this node became */
 	DSM_STAT_MIGRATION_ATTEMPTS,	/* and that it wanted to */
 	DSM_STAT_NS_WAIT_PAGE_LOCK,	/* of faults: for a release that reads the page, or its lock */
+	DSM_STAT_RESUMES,		/* times broken connections to a node were made anew */
+	DSM_STAT_DUPLICATES,		/* messages that came again after that, discarded */
 	DSM_STAT_COUNT
 };
 

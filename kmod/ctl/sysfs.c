@@ -100,6 +100,12 @@ static ssize_t peer_timeout_ms_show(struct device *dev, struct device_attribute 
 }
 static DEVICE_ATTR_RO(peer_timeout_ms);
 
+static ssize_t resume_ms_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(dsm_param_resume_ms));
+}
+static DEVICE_ATTR_RO(resume_ms);
+
 static ssize_t poll_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return dsm_param_poll_show(buf);
@@ -112,23 +118,25 @@ static ssize_t poll_us_show(struct device *dev, struct device_attribute *attr, c
 }
 static DEVICE_ATTR_RO(poll_us);
 
-static struct attribute *node_attrs[] = {
-	&dev_attr_node_id.attr,
-	&dev_attr_cluster.attr,
-	&dev_attr_members.attr,
-	&dev_attr_state.attr,
-	&dev_attr_rdma_device.attr,
 static ssize_t spin_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return dsm_spin_show(buf);
 }
 static DEVICE_ATTR_RO(spin);
 
+static struct attribute *node_attrs[] = {
+	&dev_attr_node_id.attr,
+	&dev_attr_cluster.attr,
+	&dev_attr_members.attr,
+	&dev_attr_state.attr,
+	&dev_attr_rdma_device.attr,
 	&dev_attr_abi.attr,
 	&dev_attr_insecure.attr,
 	&dev_attr_peer_timeout_ms.attr,
+	&dev_attr_resume_ms.attr,
 	&dev_attr_poll.attr,
 	&dev_attr_poll_us.attr,
+	&dev_attr_spin.attr,
 	NULL
 };
 
@@ -136,7 +144,6 @@ static const struct attribute_group node_group = {
 	.attrs = node_attrs,
 };
 
-	&dev_attr_spin.attr,
 /* ---- counters ---- */
 
 /* The one place of the counters' names; userspace reads them here. */
@@ -214,6 +221,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_EXCL_BREAKS] = "excl_breaks",
 	[DSM_STAT_MIGRATIONS] = "migrations",
 	[DSM_STAT_MIGRATION_ATTEMPTS] = "migration_attempts",
+	[DSM_STAT_RESUMES] = "resumes",
+	[DSM_STAT_DUPLICATES] = "duplicates",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -6,8 +6,9 @@
  * is the peer's free work.
  *
  * The connecting node makes C first; its answer names both nodes and a session
- * number. Q, P and B follow and name the session. The shell is asked on C only,
- * from a work item, because rdma_cm's handler holds up all other connections.
+ * number. Q, P and B follow and name the session, as do all four when they are made anew because
+ * they broke (resume.c). The shell is asked on C only, and only once, from a work item, because
+ * rdma_cm's handler holds up all other connections.
  */
 #include <rdma/ib_cm.h>
 
@@ -69,6 +70,18 @@ static bool is_in_setup(struct dsm_peer *peer)
 	return READ_ONCE(peer->state) == DSM_PEER_SETUP;
 }
 
+static bool may_connect(struct dsm_peer *peer)
+{
+	return is_in_setup(peer) || dsm_resume_is_ready(peer);
+}
+
+/* What ends a peer that is being set up, and an attempt of one that is being resumed. */
+static void conn_failed(struct dsm_peer *peer, int err, const char *reason)
+{
+	if (!dsm_resume_refused(peer, err))
+		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, reason);
+}
+
 /*
  * Make the queue pair of a request and accept it; handler and setup mutex held. READs out are
  * bounded by what the other side serves, and the other way round; it learns both numbers.
@@ -84,7 +97,7 @@ static int accept(struct dsm_qp *qp)
 	err = dsm_qp_create(qp);
 	if (err)
 		return err;
-	dsm_answer_fill(&answer, peer);
+	dsm_answer_fill(&answer, qp);
 	param_fill(qp, &param, &answer, sizeof(answer));
 	param.initiator_depth = min(param.initiator_depth, qp->reads_out);
 	param.responder_resources = min(param.responder_resources, qp->reads_in);
@@ -93,7 +106,6 @@ static int accept(struct dsm_qp *qp)
 
 static int connect(struct dsm_qp *qp)
 {
-	struct dsm_peer *peer = qp->peer;
 	struct rdma_conn_param param;
 	struct dsm_hello hello;
 	int err;
@@ -101,7 +113,7 @@ static int connect(struct dsm_qp *qp)
 	err = dsm_qp_create(qp);
 	if (err)
 		return err;
-	dsm_hello_fill(&hello, peer, qp->vc);
+	dsm_hello_fill(&hello, qp);
 	param_fill(qp, &param, &hello, sizeof(hello));
 	return rdma_connect_locked(qp->id, &param);
 }
@@ -112,7 +124,7 @@ static int route_resolved(struct dsm_qp *qp)
 	int err = -ESHUTDOWN;
 
 	mutex_lock(&peer->setup);
-	if (is_in_setup(peer))
+	if (may_connect(peer))
 		err = connect(qp);
 	mutex_unlock(&peer->setup);
 	return err;
@@ -121,12 +133,17 @@ static int route_resolved(struct dsm_qp *qp)
 static int established(struct dsm_qp *qp, const struct rdma_conn_param *param)
 {
 	struct dsm_peer *peer = qp->peer;
-	u16 node;
+	struct dsm_answer answer;
 	int err;
 
-	if (peer->active && qp->vc == DSM_VC_C) {
-		err = dsm_answer_take(param->private_data, param->private_data_len, peer, &node);
-		err = err ?: dsm_peer_claim(peer, node);
+	if (peer->active) {
+		err = dsm_answer_check(param->private_data, param->private_data_len, peer, &answer);
+		if (!err)
+			err = dsm_resume_take(qp, le32_to_cpu(answer.received));
+		if (!err && qp->vc == DSM_VC_C && is_in_setup(peer)) {
+			dsm_answer_take(&answer, peer);
+			err = dsm_peer_claim(peer, le16_to_cpu(answer.node));
+		}
 		if (err)
 			return err;
 	}
@@ -194,7 +211,7 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		err = attempt_error(event);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		dsm_peer_fail(peer, DSM_WHY_DISCONNECT, -ECONNRESET, "connection closed");
+		dsm_resume_break(peer, DSM_WHY_DISCONNECT, -ECONNRESET, "connection closed");
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
@@ -204,15 +221,34 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	}
 	if (err)
-		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, rdma_event_msg(event->event));
+		conn_failed(peer, err, rdma_event_msg(event->event));
 	return 0;
+}
+
+/* Events of a connection that was put aside. */
+static int old_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/**
+ * dsm_cm_retire() - a connection is to be replaced: its peer hears nothing more of it
+ * @id: connection
+ *
+ * Context: process, sleeps.
+ */
+void dsm_cm_retire(struct rdma_cm_id *id)
+{
+	rdma_lock_handler(id);
+	id->event_handler = old_event;
+	rdma_unlock_handler(id);
 }
 
 /* Make a request's id the peer's. -ESHUTDOWN: too late, -EEXIST: it has one. Setup mutex held. */
 static int id_adopt(struct dsm_qp *qp, struct rdma_cm_id *id, const struct rdma_conn_param *param)
 {
 	lockdep_assert_held(&qp->peer->setup);
-	if (!is_in_setup(qp->peer))
+	if (!may_connect(qp->peer))
 		return -ESHUTDOWN;
 	if (qp->id)
 		return -EEXIST;
@@ -292,26 +328,48 @@ static int request_c(struct dsm_net *net, struct rdma_cm_id *id, const struct ds
 	return err;
 }
 
-/* A node that has C asks for Q, P or B. */
+/* Does a request belong to this peer? */
+static bool is_from(const struct dsm_peer *peer, const struct rdma_cm_id *id,
+		    const struct dsm_hello *hello)
+{
+	const struct sockaddr_in *src = (const struct sockaddr_in *)&id->route.addr.dst_addr;
+
+	return le32_to_cpu(hello->session) == peer->session &&
+	       src->sin_addr.s_addr == peer->addr.sin_addr.s_addr;
+}
+
+/*
+ * A node that has C asks for Q, P or B, or asks anew for a connection that broke, or, if it was we who
+ * connected, reminds us of doing that.
+ */
 static int request_qp(struct dsm_net *net, struct rdma_cm_id *id, const struct dsm_hello *hello,
 		      const struct rdma_conn_param *param)
 {
 	struct dsm_peer *peer = dsm_peer_find(net, le16_to_cpu(hello->node));
 	struct dsm_qp *qp;
-	int err = -EPROTO;
+	int err = 0;
 
 	if (!peer)
 		return -ESTALE;
 	qp = &peer->qp[hello->vc];
 	mutex_lock(&peer->setup);
-	if (!peer->active && le32_to_cpu(hello->session) == peer->session)
-		err = id_adopt(qp, id, param);
+	if (!is_from(peer, id, hello))
+		err = -ESTALE;
+	else if (peer->active)
+		err = dsm_resume_reminded(peer);
+	else if (!is_in_setup(peer))
+		err = dsm_resume_asked(qp);
+	err = err ?: id_adopt(qp, id, param);
+	/* Too late for this attempt; there may be another. */
+	if (err == -ESHUTDOWN && READ_ONCE(peer->state) == DSM_PEER_UP)
+		err = -EAGAIN;
 	if (!err) {
 		/* From here on the id is the peer's, whatever happens. */
-		err = accept(qp);
+		err = dsm_resume_take(qp, le32_to_cpu(hello->received));
+		err = err ?: accept(qp);
 		if (err) {
 			refuse(id, err);
-			dsm_peer_fail(peer, DSM_WHY_CAUSE, err, "not accepted");
+			conn_failed(peer, err, "not accepted");
 			err = 0;
 		}
 	}
@@ -334,7 +392,7 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_conn_param *
 	else if (err)
 		pr_warn_ratelimited("dsm: %pISpc sent a malformed request to connect: refused\n",
 				    &id->route.addr.dst_addr);
-	else if (hello.vc == DSM_VC_C)
+	else if (hello.vc == DSM_VC_C && !hello.session)
 		err = request_c(net, id, &hello, param);
 	else
 		err = request_qp(net, id, &hello, param);
@@ -422,7 +480,7 @@ int dsm_cm_start(struct dsm_peer *peer, enum dsm_vc vc, u32 timeout_ms)
 
 	src.sin_port = 0;
 	mutex_lock(&peer->setup);
-	if (!is_in_setup(peer))
+	if (!may_connect(peer))
 		goto out;
 	id = rdma_create_id(&init_net, conn_event, qp, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id)) {

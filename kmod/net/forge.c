@@ -4,6 +4,7 @@
  * Debug builds only: breaks the rules for bulk, once, so that tests see what the receiver says of it.
  * Changes nothing unless it was asked to.
  */
+#include "fault.h"
 #include "net.h"
 
 enum forgery { NONE, SLOT, TURN, EMPTY, CUT, FAR, CLASS, OVERLAP };

@@ -4,6 +4,7 @@
  * Encodes and checks the private data of connection requests, answers and
  * refusals. Changes nothing but what it is given.
  */
+#include "fault.h"
 #include "hello.h"
 
 /* Refusals have numbers of their own: errno differs between architectures. */
@@ -26,23 +27,26 @@ static const struct {
 /**
  * dsm_hello_fill() - what a connecting node says
  * @hello: filled completely
- * @peer:  whom it connects to
- * @vc:    which connection
+ * @qp:    connection that it asks for
  *
  * Context: any.
  */
-void dsm_hello_fill(struct dsm_hello *hello, const struct dsm_peer *peer, enum dsm_vc vc)
+void dsm_hello_fill(struct dsm_hello *hello, const struct dsm_qp *qp)
 {
+	const struct dsm_peer *peer = qp->peer;
 	const struct sockaddr_in *listen = &peer->net->cfg.listen;
+	/* A peer that has no id yet has not answered. */
+	u32 session = peer->node == DSM_NO_NODE ? 0 : peer->session;
 
 	*hello = (struct dsm_hello){
 		.magic = cpu_to_le32(DSM_WIRE_MAGIC),
 		.version = cpu_to_le16(DSM_WIRE_VERSION),
-		.vc = vc,
-		.session = cpu_to_le32(vc == DSM_VC_C ? 0 : peer->session),
+		.vc = qp->vc,
+		.session = cpu_to_le32(session),
 		.addr = cpu_to_le32(ntohl(listen->sin_addr.s_addr)),
 		.port = cpu_to_le16(ntohs(listen->sin_port)),
 		.node = cpu_to_le16(peer->self),
+		.received = cpu_to_le32(dsm_fault_lie(qp->peer, qp->rx_told)),
 		.cluster = cpu_to_le64(peer->cluster),
 	};
 }
@@ -71,8 +75,9 @@ int dsm_hello_check(const void *data, u32 len, struct dsm_hello *hello, u16 *ver
 	if (*version != DSM_WIRE_VERSION)
 		return -EPROTONOSUPPORT;
 	node = le16_to_cpu(hello->node);
-	if (hello->vc >= DSM_VC_COUNT || hello->reserved || hello->reserved2 || !hello->port ||
-	    (node >= DSM_MAX_NODES && node != DSM_NO_NODE))
+	if (hello->vc >= DSM_VC_COUNT || hello->reserved || !hello->port ||
+	    (node >= DSM_MAX_NODES && node != DSM_NO_NODE) ||
+	    (!hello->session && (hello->vc != DSM_VC_C || hello->received)))
 		return -EPROTO;
 	return 0;
 }
@@ -80,12 +85,14 @@ int dsm_hello_check(const void *data, u32 len, struct dsm_hello *hello, u16 *ver
 /**
  * dsm_answer_fill() - what the accepting node answers
  * @answer: filled completely
- * @peer:   the connecting node, id assigned
+ * @qp:     connection; the connecting node has an id
  *
  * Context: any.
  */
-void dsm_answer_fill(struct dsm_answer *answer, const struct dsm_peer *peer)
+void dsm_answer_fill(struct dsm_answer *answer, const struct dsm_qp *qp)
 {
+	const struct dsm_peer *peer = qp->peer;
+
 	*answer = (struct dsm_answer){
 		.magic = cpu_to_le32(DSM_WIRE_MAGIC),
 		.version = cpu_to_le16(DSM_WIRE_VERSION),
@@ -93,47 +100,59 @@ void dsm_answer_fill(struct dsm_answer *answer, const struct dsm_peer *peer)
 		.node = cpu_to_le16(peer->self),
 		.assigned = cpu_to_le16(peer->node),
 		.cluster = cpu_to_le64(peer->cluster),
+		.received = cpu_to_le32(dsm_fault_lie(qp->peer, qp->rx_told)),
 	};
 }
 
 /**
- * dsm_answer_take() - check an answer on C and note what it says
- * @data: private data
- * @len:  its length in bytes
- * @peer: the answering node: @self, @cluster and @session are set
- * @node: its id, not claimed yet
+ * dsm_answer_check() - check an answer
+ * @data:   private data
+ * @len:    its length in bytes
+ * @peer:   the answering node; unchanged, but for the version if -EPROTONOSUPPORT is returned
+ * @answer: copy, valid if 0 is returned
  *
  * Context: any.
  * Return: 0; -EPROTO if it breaks a rule or names us other than we are named, -ESTALE if it
- *         belongs to another cluster, -EPROTONOSUPPORT if it speaks another version. Then
- *         @peer is unchanged, but for the version in the last case.
+ *         belongs to another cluster, node or session, -EPROTONOSUPPORT if it speaks another
+ *         version.
  */
-int dsm_answer_take(const void *data, u32 len, struct dsm_peer *peer, u16 *node)
+int dsm_answer_check(const void *data, u32 len, struct dsm_peer *peer, struct dsm_answer *answer)
 {
-	struct dsm_answer answer;
 	u16 assigned;
-	u64 cluster;
 
-	if (!data || len < sizeof(answer))
+	if (!data || len < sizeof(*answer))
 		return -EPROTO;
-	memcpy(&answer, data, sizeof(answer));
-	if (le32_to_cpu(answer.magic) != DSM_WIRE_MAGIC)
+	memcpy(answer, data, sizeof(*answer));
+	if (le32_to_cpu(answer->magic) != DSM_WIRE_MAGIC)
 		return -EPROTO;
-	if (le16_to_cpu(answer.version) != DSM_WIRE_VERSION) {
-		peer->version = le16_to_cpu(answer.version);
+	if (le16_to_cpu(answer->version) != DSM_WIRE_VERSION) {
+		peer->version = le16_to_cpu(answer->version);
 		return -EPROTONOSUPPORT;
 	}
-	assigned = le16_to_cpu(answer.assigned);
-	cluster = le64_to_cpu(answer.cluster);
-	if (assigned >= DSM_MAX_NODES || (peer->self != DSM_NO_NODE && assigned != peer->self))
+	assigned = le16_to_cpu(answer->assigned);
+	if (assigned >= DSM_MAX_NODES || (peer->self != DSM_NO_NODE && assigned != peer->self) ||
+	    answer->reserved || answer->reserved2 || !answer->session)
 		return -EPROTO;
-	if (peer->cluster && cluster != peer->cluster)
+	if (peer->cluster && le64_to_cpu(answer->cluster) != peer->cluster)
 		return -ESTALE;
-	*node = le16_to_cpu(answer.node);
-	peer->self = assigned;
-	peer->cluster = cluster;
-	peer->session = le32_to_cpu(answer.session);
+	if (peer->node != DSM_NO_NODE && (le16_to_cpu(answer->node) != peer->node ||
+					  le32_to_cpu(answer->session) != peer->session))
+		return -ESTALE;
 	return 0;
+}
+
+/**
+ * dsm_answer_take() - note what a first answer on C says
+ * @answer: answer, checked
+ * @peer:   the answering node: @self, @cluster and @session are set
+ *
+ * Context: any.
+ */
+void dsm_answer_take(const struct dsm_answer *answer, struct dsm_peer *peer)
+{
+	peer->self = le16_to_cpu(answer->assigned);
+	peer->cluster = le64_to_cpu(answer->cluster);
+	peer->session = le32_to_cpu(answer->session);
 }
 
 /**

@@ -19,11 +19,11 @@ struct dsm_hello {
 	__le16 version;
 	u8 vc;				/* enum dsm_vc */
 	u8 reserved;
-	__le32 session;			/* Q, P and B: from the answer on C; C: 0 */
+	__le32 session;			/* from the first answer on C; 0: there was none yet */
 	__le32 addr;			/* IPv4, listening */
 	__le16 port;
 	__le16 node;			/* the connecting node, DSM_NO_NODE: assign me one */
-	__le32 reserved2;
+	__le32 received;		/* number of the last message, B: signal; 0: none yet */
 	__le64 cluster;			/* 0: not known yet */
 };
 static_assert(sizeof(struct dsm_hello) == 32);
@@ -36,8 +36,10 @@ struct dsm_answer {
 	__le16 node;			/* the answering node */
 	__le16 assigned;		/* the connecting node */
 	__le64 cluster;
+	__le32 received;		/* as in the request */
+	__le32 reserved2;
 };
-static_assert(sizeof(struct dsm_answer) == 24);
+static_assert(sizeof(struct dsm_answer) == 32);
 
 struct dsm_refusal {
 	__le32 magic;
@@ -46,11 +48,12 @@ struct dsm_refusal {
 };
 static_assert(sizeof(struct dsm_refusal) == 8);
 
-void dsm_hello_fill(struct dsm_hello *hello, const struct dsm_peer *peer, enum dsm_vc vc);
+void dsm_hello_fill(struct dsm_hello *hello, const struct dsm_qp *qp);
 int dsm_hello_check(const void *data, u32 len, struct dsm_hello *hello, u16 *version);
 
-void dsm_answer_fill(struct dsm_answer *answer, const struct dsm_peer *peer);
-int dsm_answer_take(const void *data, u32 len, struct dsm_peer *peer, u16 *node);
+void dsm_answer_fill(struct dsm_answer *answer, const struct dsm_qp *qp);
+int dsm_answer_check(const void *data, u32 len, struct dsm_peer *peer, struct dsm_answer *answer);
+void dsm_answer_take(const struct dsm_answer *answer, struct dsm_peer *peer);
 
 void dsm_refusal_fill(struct dsm_refusal *refusal, int err);
 int dsm_refusal_read(const void *data, u32 len, u16 *version);

@@ -105,9 +105,12 @@ static struct dsm_mr *mr_new(struct dsm_net *net, struct dsm_peer *via, struct p
 		return ERR_PTR(-ENOMEM);
 	mr->net = net;
 	mr->dir = access & (DSM_MR_WRITE | DSM_MR_ATOMIC) ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
-	err = make(mr, via, pages, n, access);
+	do {
+		err = make(mr, via, pages, n, access);
+		if (err)
+			release(mr);
+	} while (err == -EAGAIN);
 	if (err) {
-		release(mr);
 		kfree(mr);
 		return ERR_PTR(err);
 	}

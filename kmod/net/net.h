@@ -10,9 +10,10 @@
  *   dsm_peer.setup                building queue pairs against tearing them down
  *   dsm_cq.polling                one thread at a time takes completions off a queue
  *   dsm_net.mr_lock               list of registrations
+ *   dsm_resume.old_lock           list of connections that were replaced
  *   dsm_net.lock                  peer list, slots, own identity
  *   dsm_peer.lock (BH)            credits, queues, posting, peer state
- * The first five may sleep; none but dsm_cq.polling is held across a call of dsm_net_ops, none at
+ * The first six may sleep; none but dsm_cq.polling is held across a call of dsm_net_ops, none at
  * all across a wait for the network.
  */
 #ifndef DSM_NET_NET_H
@@ -137,10 +138,12 @@ struct dsm_net_tx {
  * @cqe:  completion entry; lives as long as the queue pair, whatever becomes of the message
  * @qp:   its connection
  * @tx:   message that the device reads from its buffer, ours again with the completion, and, by
- *        its msg.next, those that go with it; NULL: the bytes were taken when it was posted
+ *        its msg.next, those that go with it; NULL: an inline one or a flush
  * @wr:   the work request; the others begin with it
  * @rdma: of a flush, of an answer for a sink: writes the page, and of bulk
  * @reg:  of a request with a sink: makes the sink valid
+ * @sge:  of an inline message
+ * @bytes: that message: its buffer is given back when it is posted, but it may have to go again
  */
 struct dsm_sq_entry {
 	struct ib_cqe cqe;
@@ -151,6 +154,8 @@ struct dsm_sq_entry {
 		struct ib_rdma_wr rdma;
 		struct ib_reg_wr reg;
 	};
+	struct ib_sge sge;
+	u8 bytes[DSM_INLINE_BYTES];
 };
 
 /**
@@ -180,6 +185,56 @@ struct dsm_rx {
 };
 
 /**
+ * struct dsm_resume - what a peer needs to get over broken connections
+ * @broken: they broke, and nothing is posted until all stand again; peer lock
+ * @ready:  the broken ones are drained, new ones may be made; peer lock
+ * @again:  they broke again meanwhile; peer lock
+ * @why:    cause, for when it does not succeed; peer lock, as the next three
+ * @err:    likewise
+ * @reason: likewise
+ * @end:    jiffies until when it may be tried
+ * @received: sum of the numbers of the messages received when it succeeded last
+ * @refusal: what the other side, or the way there, has against it; peer lock
+ * @work:   takes broken connections apart, and sees that there are new ones
+ * @old_lock: guards @old
+ * @old:    connections that were drained, and wait to be destroyed
+ * @bury:   destroys them
+ */
+struct dsm_resume {
+	bool broken;
+	bool ready;
+	bool again;
+	enum dsm_why why;
+	int err;
+	const char *reason;
+	unsigned long end;
+	u32 received;
+	int refusal;
+	struct work_struct work;
+	struct mutex old_lock;
+	struct list_head old;
+	struct delayed_work bury;
+};
+
+/**
+ * struct dsm_faults - debug builds: what is to go wrong; see fault.c
+ * @set:      bitmap of enum dsm_fault
+ * @at:       byte of a message that is to be changed
+ * @mask:     bits of it
+ * @bodies:   types of messages of which the next one's body is to be changed; peer lock
+ * @seed:     says where and how
+ * @withheld: credits that were not given back, per class; peer lock
+ */
+struct dsm_faults {
+	unsigned long set;
+	u32 at;
+	u8 mask;
+	DECLARE_BITMAP(bodies, 256);
+	u32 seed;
+	u16 withheld[DSM_CREDIT_COUNT];
+};
+
+/**
  * struct dsm_qp - one of a peer's four connections
  * @peer:    owner
  * @vc:      which one
@@ -202,8 +257,11 @@ struct dsm_rx {
  * @staged_inline: messages of the chain that need no buffer once it is posted; likewise
  * @unsignalled: work requests since one whose completion is told; peer lock
  * @held:    of these, messages that the device reads from their buffers; peer lock
- * @tx_seq:  sequence number of the last message posted; peer lock
+ * @tx_seq:  sequence number of the last message posted, B: of the last signal; peer lock
  * @rx_seq:  of the last one received; receive path only
+ * @rx_told: @rx_seq when the connection was made, as the peer was told
+ * @rx_again: messages up to @rx_told that may come again; 0 on a first connection
+ * @tx_told: last message or signal of ours that the peer had received then, as it says
  * @established: rdma_cm said so; peer lock
  * @rx_open: handlers may run; until then messages are parked; peer lock
  * @parked:  messages that came first; peer lock
@@ -230,6 +288,9 @@ struct dsm_qp {
 	u32 held;
 	u32 tx_seq;
 	u32 rx_seq;
+	u32 rx_told;
+	u32 rx_again;
+	u32 tx_told;
 	bool established;
 	bool rx_open;
 	struct list_head parked;
@@ -322,6 +383,8 @@ struct dsm_backlog {
  *             first not known to be answered, and time spent on what the peer sent meanwhile
  * @pongs:     PONGs that wait in the backlog
  * @beats_acked: messages on C that the peer says it received
+ * @resume:  what follows a broken connection, while the state is still UP
+ * @faults:  debug builds: what is to go wrong
  * @stats:     counters
  * @last_rx:   jiffies of the last message on any connection; plain stores, read by the watchdog
  * @deadline:  jiffies by which a passive set-up must be done
@@ -379,6 +442,10 @@ struct dsm_peer {
 	} ping;
 	u32 pongs;
 	u32 beats_acked;
+	struct dsm_resume resume;
+#ifdef DSM_DEBUG
+	struct dsm_faults faults;
+#endif
 	struct dsm_net_peer_stats stats;
 
 	unsigned long last_rx;
@@ -508,7 +575,23 @@ int dsm_cm_listen(struct dsm_net *net);
 int dsm_cm_serve(struct dsm_net *net);
 void dsm_cm_unlisten(struct dsm_net *net);
 int dsm_cm_start(struct dsm_peer *peer, enum dsm_vc vc, u32 timeout_ms);
+void dsm_cm_retire(struct rdma_cm_id *id);
 void dsm_cm_admit(struct work_struct *work);
+
+/* resume.c */
+void dsm_resume_init(struct dsm_peer *peer);
+void dsm_resume_exit(struct dsm_peer *peer);
+void dsm_resume_break_locked(struct dsm_peer *peer, enum dsm_why why, int err,
+			     const char *reason);
+void dsm_resume_break(struct dsm_peer *peer, enum dsm_why why, int err, const char *reason);
+bool dsm_resume_refused(struct dsm_peer *peer, int err);
+int dsm_resume_asked(struct dsm_qp *qp);
+int dsm_resume_reminded(struct dsm_peer *peer);
+bool dsm_resume_is_ready(struct dsm_peer *peer);
+int dsm_resume_take(struct dsm_qp *qp, u32 received);
+
+/* remind.c */
+int dsm_remind(struct dsm_peer *peer);
 
 /* qp.c */
 int dsm_qp_create(struct dsm_qp *qp);
@@ -529,6 +612,10 @@ void dsm_xfer_exit(void);
 void dsm_xfer_peer_init(struct dsm_peer *peer);
 int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
 void dsm_xfer_push(struct dsm_peer *peer);
+bool dsm_xfer_is_open(const struct dsm_peer *peer);
+u32 dsm_xfer_signals(const struct dsm_peer *peer);
+void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back);
+void dsm_xfer_give_back(struct dsm_peer *peer, struct dsm_xfer_list *back);
 void dsm_xfer_purge(struct dsm_peer *peer);
 
 /* sink.c */
@@ -537,6 +624,8 @@ void dsm_sink_reserve(struct dsm_peer *peer);
 bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *msg, struct ib_reg_wr *reg);
 const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8 type, u32 region,
 			      u32 xid);
+void dsm_sink_doubt(struct dsm_peer *peer, const struct ib_mr *mr, struct list_head *doubtful);
+void dsm_sink_renew(struct dsm_peer *peer, struct list_head *doubtful);
 void dsm_sink_purge(struct dsm_peer *peer);
 
 /* bulk.c */
@@ -550,15 +639,6 @@ u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg);
 struct ib_sge *dsm_bulk_take_slot(struct dsm_peer *peer, struct ib_rdma_wr *rdma);
 const char *dsm_bulk_begin(struct dsm_peer *peer, u32 imm, u32 len);
 const char *dsm_bulk_next(struct dsm_peer *peer, struct dsm_rx *one, bool *last);
-
-/* forge.c */
-#ifdef DSM_DEBUG
-void dsm_forge_message(struct dsm_msgbuf *msg);
-void dsm_forge_bulk(struct ib_rdma_wr *rdma);
-#else
-static inline void dsm_forge_message(struct dsm_msgbuf *msg) {}
-static inline void dsm_forge_bulk(struct ib_rdma_wr *rdma) {}
-#endif
 
 /* mr.c */
 void dsm_mr_release_all(struct dsm_net *net);
@@ -581,6 +661,9 @@ void dsm_send_purge(struct dsm_peer *peer);
 /* sq.c */
 int dsm_sq_alloc(struct dsm_qp *qp);
 void dsm_sq_free(struct dsm_qp *qp);
+u32 dsm_sq_messages(const struct dsm_qp *qp);
+void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful);
+void dsm_sq_again(struct dsm_qp *qp);
 bool dsm_sq_has_room(const struct dsm_qp *qp);
 bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
 bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list);

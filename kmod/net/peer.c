@@ -7,6 +7,8 @@
  *   SETUP --all four stand---> UP --fail--> CLOSING --drained, told--> GONE
  *   SETUP --fail--------------------------> CLOSING
  *
+ * A peer whose connections break stays UP while resume.c tries to make new ones.
+ *
  * dsm_peer_fail() may be called from anywhere, any number of times; the first
  * call queues close_work, which alone takes the peer apart:
  *   1. refuse: from CLOSING on nothing is posted and no queue pair is made;
@@ -352,7 +354,8 @@ void dsm_peer_fail(struct dsm_peer *peer, enum dsm_why why, int err, const char 
 void dsm_peer_leave(struct dsm_peer *peer, const char *reason)
 {
 	spin_lock_bh(&peer->lock);
-	if (peer->state == DSM_PEER_UP && !dsm_peer_is_self(peer))
+	/* What is broken is not mended first: then the peer finds out by itself. */
+	if (peer->state == DSM_PEER_UP && !peer->resume.broken && !dsm_peer_is_self(peer))
 		peer->leaving = true;
 	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ESHUTDOWN, reason);
 	spin_unlock_bh(&peer->lock);
@@ -410,6 +413,7 @@ static void close_work(struct work_struct *work)
 	mutex_lock(&peer->setup);
 	mutex_unlock(&peer->setup);
 	cancel_work_sync(&peer->up_work);
+	cancel_work_sync(&peer->resume.work);
 	say_goodbye(peer);
 	drain(peer);
 	cancel_delayed_work_sync(&peer->idle_work);
@@ -437,6 +441,7 @@ static void free_work(struct work_struct *work)
 	int i;
 
 	cancel_work_sync(&peer->admit_work);
+	dsm_resume_exit(peer);
 	for (i = 0; i < DSM_VC_COUNT; i++) {
 		dsm_qp_destroy(&peer->qp[i]);
 		kept_free(peer->credit_tx[i]);
@@ -498,7 +503,7 @@ struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active)
 	peer->active = active;
 	peer->node = DSM_NO_NODE;
 	peer->self = DSM_NO_NODE;
-	peer->session = get_random_u32();
+	peer->session = get_random_u32() ?: 1;
 	peer->last_rx = jiffies;
 	peer->deadline = jiffies + msecs_to_jiffies(2 * net->cfg.peer_timeout_ms);
 	refcount_set(&peer->ref, 2);
@@ -515,6 +520,7 @@ struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active)
 	dsm_credit_init(&peer->credit);
 	dsm_xfer_peer_init(peer);
 	dsm_sink_init(peer);
+	dsm_resume_init(peer);
 	dsm_cq_prepare(&peer->tx_cq, peer);
 	qp_init(peer, DSM_VC_C, DSM_SLOTS_CTL, DSM_CTL_BYTES, DSM_SQ_DEPTH_CTL);
 	qp_init(peer, DSM_VC_Q, DSM_SLOTS_REQ + DSM_SLOTS_FWD, DSM_MSG_BYTES, DSM_SQ_DEPTH);

@@ -19,9 +19,11 @@
 static void qp_event(struct ib_event *event, void *context)
 {
 	struct dsm_qp *qp = context;
+	/* NULL: the queue pair is an old one, which is being replaced. */
+	struct rdma_cm_id *id = READ_ONCE(qp->id);
 
-	if (event->event == IB_EVENT_COMM_EST)
-		rdma_notify(qp->id, IB_EVENT_COMM_EST);
+	if (event->event == IB_EVENT_COMM_EST && id)
+		rdma_notify(id, IB_EVENT_COMM_EST);
 }
 
 /**
@@ -72,6 +74,8 @@ static int slots_alloc(struct dsm_qp *qp)
 	struct ib_device *dev = qp->peer->net->dev;
 	u32 i;
 
+	if (qp->rx)
+		return 0;
 	qp->rx = kvcalloc(qp->slots, sizeof(*qp->rx), GFP_KERNEL);
 	if (!qp->rx)
 		return -ENOMEM;
@@ -122,7 +126,9 @@ static int cqs_create(struct dsm_qp *qp)
 				    DSM_VC_COUNT * DRAIN_SPARE, true, true);
 	if (qp->vc == DSM_VC_B)
 		cqes += qp->sq_room + DRAIN_SPARE;
-	return err ?: dsm_cq_create(&qp->rx_cq, cqes, spun, false);
+	if (err || qp->rx_cq.cq)
+		return err;
+	return dsm_cq_create(&qp->rx_cq, cqes, spun, false);
 }
 
 /*
@@ -151,6 +157,9 @@ static int create_qp(struct dsm_qp *qp, const struct ib_qp_init_attr *wanted)
 /**
  * dsm_qp_create() - make the queue pair of a connection and post its slots
  * @qp: connection whose @id has a device
+ *
+ * When a connection is made anew, its completion queues and slots are those of the former one. It
+ * is drained then, so every slot is here.
  *
  * Context: process, sleeps; peer's setup mutex held. What was made when a step
  * fails is taken apart by dsm_qp_destroy().
@@ -188,6 +197,8 @@ int dsm_qp_create(struct dsm_qp *qp)
 		return err;
 	if (qp->vc != DSM_VC_B)
 		err = dsm_sq_alloc(qp);
+	qp->rx_told = qp->rx_seq;
+	qp->rx_again = READ_ONCE(peer->state) == DSM_PEER_UP ? qp->slots : 0;
 	if (!err)
 		err = create_qp(qp, &attr);
 	if (err)
@@ -215,12 +226,13 @@ void dsm_qp_destroy(struct dsm_qp *qp)
 }
 
 /**
- * dsm_qp_error() - a completion with an error: the peer is lost
+ * dsm_qp_error() - a completion with an error: the connection is over
  * @qp:     queue pair
  * @status: anything but success
  *
  * A flushed request says only that the queue pair is in error; if its cause is
- * still to come in another completion, that one replaces it.
+ * still to come in another completion, that one replaces it. What a link or a peer that is slow
+ * can do may be mended; a request that was refused would be refused again.
  *
  * Context: any.
  */
@@ -233,15 +245,20 @@ void dsm_qp_error(struct dsm_qp *qp, enum ib_wc_status status)
 	case IB_WC_WR_FLUSH_ERR:
 		/* Before that, rdma_cm knows why and says so. */
 		if (qp->established)
-			dsm_peer_fail_locked(peer, DSM_WHY_FLUSH, -ECONNRESET,
-					     "connection failed");
+			dsm_resume_break_locked(peer, DSM_WHY_FLUSH, -ECONNRESET,
+						"connection failed");
 		break;
 	case IB_WC_RETRY_EXC_ERR:
 	case IB_WC_RNR_RETRY_EXC_ERR:
 	case IB_WC_RESP_TIMEOUT_ERR:
 		peer->stats.wc_errors++;
-		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN,
-				     "messages are not acknowledged");
+		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN,
+					"messages are not acknowledged");
+		break;
+	case IB_WC_LOC_QP_OP_ERR:
+		/* How soft-RoCE tells that it could not send, its link being down. */
+		peer->stats.wc_errors++;
+		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, ib_wc_status_msg(status));
 		break;
 	default:
 		peer->stats.wc_errors++;

@@ -10,7 +10,9 @@
  * was told of the peer are parked in their slots; dsm_recv_open() handles them
  * first, in order.
  */
+#include "fault.h"
 #include "net.h"
+#include "../core/seq.h"
 
 /*
  * Class of each message type plus one, 0: no such type. JOIN_DONE is
@@ -153,10 +155,13 @@ static bool is_bare(const struct header *h)
 	return h->class == DSM_CLASS_CTL || h->type == DSM_MSG_CREDIT;
 }
 
-/* Which rule a header breaks; NULL if none. */
-static const char *check_header(const struct dsm_rx *rx, const struct header *h)
+/* Which rule a header breaks; NULL if none. @again: it was here before the connection broke. */
+static const char *check_header(const struct dsm_rx *rx, const struct header *h, bool *again)
 {
 	const struct dsm_qp *qp = rx->qp;
+	enum dsm_seq_verdict verdict = dsm_seq_judge(h->seq, qp->rx_seq, qp->rx_told, qp->rx_again);
+
+	*again = verdict == DSM_SEQ_AGAIN;
 
 	if (h->len != rx->len)
 		return "malformed message: length";
@@ -164,8 +169,10 @@ static const char *check_header(const struct dsm_rx *rx, const struct header *h)
 		return "malformed message: type";
 	if (h->src != qp->peer->node)
 		return "malformed message: sender";
-	if (h->seq != qp->rx_seq + 1)
+	if (verdict == DSM_SEQ_WRONG)
 		return "malformed message: sequence";
+	if (*again && rx->invalidated)
+		return "malformed message: comes again and takes a key away";
 	if (h->epoch)
 		return "malformed message: epoch";
 	if (is_bare(h) && h->len != DSM_HDR_BYTES)
@@ -212,6 +219,26 @@ static void drop_peer(struct dsm_rx *rx, const struct header *h, const char *rul
 	dsm_peer_fail(peer, DSM_WHY_CAUSE, -EPROTO, rule);
 }
 
+/*
+ * Post a slot; peer lock held. False: nobody needs it any more. When connections are made anew
+ * all slots are posted, so between break and drain none may be: it would come back as an error of
+ * the new connection.
+ */
+static bool post_slot(struct dsm_rx *rx)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+
+	lockdep_assert_held(&peer->lock);
+	if (peer->state != DSM_PEER_UP && !peer->leaving)
+		return false;
+	if (peer->resume.broken && !peer->resume.ready)
+		return true;
+	if (!dsm_qp_post_recv(rx->qp, rx))
+		return true;
+	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a receive");
+	return false;
+}
+
 /* Post a slot again and let the peer know, by and by. */
 static void repost(struct dsm_rx *rx, enum dsm_class class)
 {
@@ -219,16 +246,9 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 	struct dsm_peer *peer = qp->peer;
 	/* Once posted it may be filled again. */
 	bool bulk = rx->bulk;
-	int err;
 
-	/* One that slips through while the peer closes comes back flushed. */
-	if (READ_ONCE(peer->state) != DSM_PEER_UP && !READ_ONCE(peer->leaving))
-		return;
-	err = dsm_qp_post_recv(qp, rx);
 	spin_lock_bh(&peer->lock);
-	if (err) {
-		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a receive");
-	} else if (qp->vc != DSM_VC_C) {
+	if (post_slot(rx) && qp->vc != DSM_VC_C && !dsm_fault_withhold(peer, class)) {
 		if (bulk)
 			dsm_credit_repost_bulk(&peer->credit);
 		else
@@ -238,6 +258,17 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 					   msecs_to_jiffies(20));
 		dsm_send_push(peer, false);
 	}
+	spin_unlock_bh(&peer->lock);
+}
+
+/* A message that was here before took a slot, but no credit. */
+static void discard(struct dsm_rx *rx)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+
+	spin_lock_bh(&peer->lock);
+	peer->stats.duplicates++;
+	post_slot(rx);
 	spin_unlock_bh(&peer->lock);
 }
 
@@ -254,6 +285,7 @@ static void handle_signal(struct dsm_rx *rx)
 	if (!dsm_credit_receive(&peer->credit, DSM_CREDIT_SIGNAL))
 		rule = "malformed signal: sent without credit";
 	peer->stats.rx_signals++;
+	rx->qp->rx_seq++;
 	deliver = peer->state == DSM_PEER_UP || peer->bye;
 	spin_unlock_bh(&peer->lock);
 	if (!rule && deliver && net->ops->signal(net->ctx, peer->node, rx->imm))
@@ -308,13 +340,16 @@ static void handle_message(struct dsm_rx *rx)
 {
 	const char *rule;
 	struct header h;
+	bool again;
 
 	read_header(rx, &h);
-	rule = check_header(rx, &h);
-	if (!rule)
+	rule = check_header(rx, &h, &again);
+	if (!rule && !again)
 		rule = receive(rx, &h, false);
 	if (rule)
 		drop_peer(rx, &h, rule);
+	else if (again)
+		discard(rx);
 	else
 		repost(rx, h.class);
 }
@@ -323,11 +358,15 @@ static void handle_message(struct dsm_rx *rx)
 static const char *receive_bulk(struct dsm_rx *one, struct header *h)
 {
 	const char *rule;
+	bool again;
 
 	read_header(one, h);
-	rule = check_header(one, h);
+	rule = check_header(one, h, &again);
 	if (!rule && h->class != DSM_CLASS_REQ)
 		rule = "malformed bulk: class";
+	/* Slots are used in turn, so what is written again is what was not here. */
+	if (!rule && again)
+		rule = "malformed bulk: message that was here before";
 	return rule ?: receive(one, h, true);
 }
 

@@ -12,6 +12,7 @@
 #include <linux/mempool.h>
 #include <linux/slab.h>
 
+#include "fault.h"
 #include "net.h"
 
 /*
@@ -219,7 +220,10 @@ static bool stage_one(struct dsm_qp *qp, enum dsm_class class)
 	struct dsm_msgbuf *msg;
 
 	msg = peer->backlog[class].head;
-	if (!msg || !dsm_credit_may_send(&peer->credit, class))
+	if (!msg)
+		return false;
+	if (!dsm_credit_may_send(&peer->credit, class) &&
+	    !dsm_fault_is_set(peer, DSM_FAULT_OVERRUN))
 		return false;
 	/* It waits for a slot of the ring. */
 	if (to_tx(msg)->mech == DSM_NET_BULK)
@@ -267,7 +271,8 @@ static bool may_stage(const struct dsm_qp *qp)
 {
 	const struct dsm_peer *peer = qp->peer;
 
-	return (peer->state == DSM_PEER_UP || peer->leaving) && dsm_sq_has_room(qp);
+	return (peer->state == DSM_PEER_UP || peer->leaving) && !peer->resume.broken &&
+	       dsm_sq_has_room(qp);
 }
 
 /* A chain is posted when it is as long as it may be; the device works while the next is built. */
@@ -334,7 +339,7 @@ void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid)
 	struct dsm_qp *c = &peer->qp[DSM_VC_C];
 
 	lockdep_assert_held(&peer->lock);
-	if (tx->busy || !dsm_sq_has_room(c))
+	if (tx->busy || peer->resume.broken || !dsm_sq_has_room(c))
 		return;
 	dsm_wire_begin(&tx->msg, tx->msg.data[0], 0, xid);
 	tx->msg.class = DSM_CLASS_CTL;

@@ -18,8 +18,9 @@
  * brings the bytes.
  *
  * A peer that takes a key away that is not due, or answers without doing so, is dropped. A frame
- * keeps a reference for as long as its key may be valid: until the answer, or until the peer is
- * lost and the registration is destroyed.
+ * keeps a reference for as long as its key may be valid: until the answer, or until the
+ * registration is destroyed: with the peer, or after a break with the request not received, when nobody
+ * knows whether the key is valid. Such a request goes again without a frame.
  */
 #include <linux/slab.h>
 
@@ -56,6 +57,21 @@ void dsm_sink_init(struct dsm_peer *peer)
 	INIT_LIST_HEAD(&peer->sinks_lent);
 }
 
+static bool mr_alloc(struct dsm_sink *s, struct ib_pd *pd)
+{
+	struct ib_mr *mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, 1);
+
+	s->mr = IS_ERR(mr) ? NULL : mr;
+	return s->mr;
+}
+
+static void add_free(struct dsm_peer *peer, struct dsm_sink *s)
+{
+	spin_lock_bh(&peer->lock);
+	list_add(&s->link, &peer->sinks_free);
+	spin_unlock_bh(&peer->lock);
+}
+
 /**
  * dsm_sink_reserve() - make the registrations
  * @peer: peer whose connections stand, before any message is sent
@@ -74,15 +90,12 @@ void dsm_sink_reserve(struct dsm_peer *peer)
 		s = kzalloc(sizeof(*s), GFP_KERNEL);
 		if (!s)
 			return;
-		s->mr = ib_alloc_mr(net->pd_data, IB_MR_TYPE_MEM_REG, 1);
-		if (IS_ERR(s->mr)) {
+		if (!mr_alloc(s, net->pd_data)) {
 			kfree(s);
 			return;
 		}
 		sg_init_table(&s->sg, 1);
-		spin_lock_bh(&peer->lock);
-		list_add(&s->link, &peer->sinks_free);
-		spin_unlock_bh(&peer->lock);
+		add_free(peer, s);
 	}
 }
 
@@ -197,6 +210,52 @@ const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8
 	unmap(s, peer->net->dev);
 	list_move(&s->link, &peer->sinks_free);
 	return NULL;
+}
+
+/**
+ * dsm_sink_doubt() - a request was not received: its key may be valid or not
+ * @peer:     receiver, drained
+ * @mr:       registration of the request's sink
+ * @doubtful: list for dsm_sink_renew()
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_sink_doubt(struct dsm_peer *peer, const struct ib_mr *mr, struct list_head *doubtful)
+{
+	struct dsm_sink *s;
+
+	lockdep_assert_held(&peer->lock);
+	list_for_each_entry(s, &peer->sinks_lent, link) {
+		if (s->mr == mr) {
+			list_move(&s->link, doubtful);
+			return;
+		}
+	}
+}
+
+/**
+ * dsm_sink_renew() - let go of frames whose keys are in doubt
+ * @peer:     peer
+ * @doubtful: sinks from dsm_sink_doubt(), whose requests have not gone again yet
+ *
+ * A registration that is valid cannot be made valid again, and one that is not cannot be taken
+ * back by a work request. So they are destroyed and made anew; with less memory there are fewer.
+ *
+ * Context: process, sleeps.
+ */
+void dsm_sink_renew(struct dsm_peer *peer, struct list_head *doubtful)
+{
+	struct dsm_sink *s, *next;
+
+	list_for_each_entry_safe(s, next, doubtful, link) {
+		list_del(&s->link);
+		ib_dereg_mr(s->mr);
+		unmap(s, peer->net->dev);
+		if (mr_alloc(s, peer->net->pd_data))
+			add_free(peer, s);
+		else
+			kfree(s);
+	}
 }
 
 /**

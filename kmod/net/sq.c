@@ -8,7 +8,7 @@
  * to post one and a completion always finds what it names. A message goes by one of two mechanisms:
  *
  *   inline   the work request itself holds the bytes. Nothing is mapped, and the buffer is free as
- *            soon as the request was posted.
+ *            soon as the request was posted: the ring keeps a copy, in case it has to go again.
  *   gathered the device reads the bytes from the buffer, which is ours again with a completion.
  *
  * Either may be one of a chain that one doorbell posts. A completion tells that all that was posted
@@ -20,7 +20,9 @@
  */
 #include <linux/slab.h>
 
+#include "fault.h"
 #include "net.h"
+#include "../core/seq.h"
 
 static void entry_done(struct ib_cq *cq, struct ib_wc *wc);
 
@@ -35,6 +37,8 @@ int dsm_sq_alloc(struct dsm_qp *qp)
 {
 	u32 i;
 
+	if (qp->sq)
+		return 0;
 	qp->sq = kvcalloc(qp->sq_room, sizeof(*qp->sq), GFP_KERNEL);
 	if (!qp->sq)
 		return -ENOMEM;
@@ -235,10 +239,8 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	inlined = goes_inline(qp, tx);
 	fill_header(qp, tx);
 	stage_reg(qp, tx);
-	if (inlined) {
-		/* Not an address for the device: its driver copies from there. */
-		tx->sge[0] = (struct ib_sge){ .addr = (uintptr_t)tx->msg.data, .length = tx->msg.len };
-	} else if (map(qp, tx)) {
+	dsm_fault_corrupt(peer, &tx->msg);
+	if (!inlined && map(qp, tx)) {
 		give_back(tx);
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");
 		return false;
@@ -257,6 +259,10 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 		e->wr.ex.invalidate_rkey = tx->msg.rkey;
 	}
 	if (inlined) {
+		memcpy(e->bytes, tx->msg.data, tx->msg.len);
+		/* Not an address for the device: its driver copies from there. */
+		e->sge = (struct ib_sge){ .addr = (uintptr_t)e->bytes, .length = tx->msg.len };
+		e->wr.sg_list = &e->sge;
 		e->wr.send_flags = IB_SEND_INLINE;
 		tx->msg.next = qp->staged_inline;
 		qp->staged_inline = &tx->msg;
@@ -460,7 +466,11 @@ static struct dsm_sq_entry *retire(struct dsm_qp *qp, struct dsm_msgbuf **list)
 	return e;
 }
 
-/* One thread at a time serves the queue of completions, and only it moves @sq_done. */
+/*
+ * One thread at a time serves the queue of completions, and only it moves @sq_done, or who drained
+ * it. With an error the peer may have the messages or not: they stay where they are, to go again
+ * when the connection is made anew, or to be freed with the peer.
+ */
 static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dsm_sq_entry *e = container_of(wc->wr_cqe, struct dsm_sq_entry, cqe);
@@ -469,8 +479,12 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dsm_msgbuf *list = NULL;
 	u32 n = 0;
 
-	if (unlikely(wc->status != IB_WC_SUCCESS))
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		dsm_qp_error(qp, wc->status);
+		return;
+	}
+	if (dsm_fault_is_set(peer, DSM_FAULT_REPEAT))
+		return;
 	do
 		n++;
 	while (retire(qp, &list) != e);
@@ -484,6 +498,143 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (!qp->sq_used)
 		wake_up(&peer->wait);
 	spin_unlock_bh(&peer->lock);
+}
+
+/* ---- after a reconnection ---- */
+
+/* Messages that a work request brings: the peer gets all of them or none. */
+static u32 messages_of(const struct dsm_sq_entry *e)
+{
+	switch (e->wr.opcode) {
+	case IB_WR_SEND:
+	case IB_WR_SEND_WITH_INV:
+		return 1;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return e->wr.num_sge;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * dsm_sq_messages() - messages that are not known to be received
+ * @qp: drained connection C, Q or P
+ *
+ * Context: peer lock held.
+ * Return: their number.
+ */
+u32 dsm_sq_messages(const struct dsm_qp *qp)
+{
+	u32 i, n = 0;
+
+	lockdep_assert_held(&qp->peer->lock);
+	for (i = 1; i <= qp->sq_used; i++)
+		n += messages_of(&qp->sq[before(qp, qp->sq_next, i)]);
+	return n;
+}
+
+/* Nothing happens when the device does it, but it keeps its place. */
+static void make_void(struct dsm_sq_entry *e)
+{
+	memset(&e->rdma, 0, sizeof(e->rdma));
+	e->wr.wr_cqe = &e->cqe;
+	e->wr.opcode = IB_WR_RDMA_WRITE;
+}
+
+/* The end of a request says that it names no frame. */
+static void clear_sink(struct dsm_qp *qp, struct dsm_sq_entry *e)
+{
+	const u32 bytes = sizeof(struct dsm_wire_sink);
+	struct ib_device *dev = qp->peer->net->dev;
+	struct ib_sge *sge;
+
+	if (!e->tx) {
+		memset(e->bytes + e->sge.length - bytes, 0, bytes);
+		return;
+	}
+	sge = &e->tx->sge[0];
+	ib_dma_sync_single_for_cpu(dev, sge->addr, sge->length, DMA_TO_DEVICE);
+	memset(e->tx->msg.data + e->tx->msg.len - bytes, 0, bytes);
+	ib_dma_sync_single_for_device(dev, sge->addr, sge->length, DMA_TO_DEVICE);
+}
+
+/**
+ * dsm_sq_take_sinks() - requests that the peer lacks shall not name frames any more
+ * @qp:       drained connection Q; what the peer has was checked
+ * @doubtful: their sinks are put there, for dsm_sink_renew()
+ *
+ * Of a request that it has, the registration took place before.
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful)
+{
+	u32 missing = dsm_seq_missing(qp->tx_seq, dsm_sq_messages(qp), qp->tx_told);
+	struct dsm_sq_entry *e, *request = NULL;
+	u32 i, n;
+
+	lockdep_assert_held(&qp->peer->lock);
+	for (i = 1; i <= qp->sq_used; i++) {
+		e = &qp->sq[before(qp, qp->sq_next, i)];
+		n = messages_of(e);
+		if (n > missing)
+			return;
+		missing -= n;
+		if (n) {
+			request = e;
+		} else if (e->wr.opcode == IB_WR_REG_MR) {
+			clear_sink(qp, request);
+			dsm_sink_doubt(qp->peer, e->reg.mr, doubtful);
+			make_void(e);
+		}
+	}
+}
+
+/**
+ * dsm_sq_again() - post again what the peer lacks, on a new connection
+ * @qp: connection C, Q or P; what the peer has was checked, and requests name no frames
+ *
+ * There are no flushes: they are for peers that are left, and those are not resumed. Numbers,
+ * headers and mappings are those of the first time: the peer sees the same bytes in the same order,
+ * a bulk in the same slot, but for requests that name no frame now. An answer's WRITE goes again
+ * with it, since its key is good until the answer is received.
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_sq_again(struct dsm_qp *qp)
+{
+	u32 messages = dsm_sq_messages(qp);
+	u32 missing = dsm_seq_missing(qp->tx_seq, messages, qp->tx_told);
+	struct dsm_sq_entry *e, *last = NULL;
+	struct dsm_msgbuf *list = NULL;
+	u32 repeated, i, n;
+
+	repeated = dsm_fault_repeat(qp->peer, missing, messages);
+	for (; messages > repeated; qp->sq_used--)
+		messages -= messages_of(retire(qp, &list));
+	give_all_back(list);
+	if (messages < missing) {
+		dsm_peer_fail_locked(qp->peer, DSM_WHY_CAUSE, -EPROTO,
+				     "malformed request to resume: part of a bulk");
+		return;
+	}
+	for (i = qp->sq_used; i; i--, last = e) {
+		e = &qp->sq[before(qp, qp->sq_next, i)];
+		n = messages_of(e);
+		/* What goes again although the peer has it (fault.h) registers and overwrites nothing. */
+		if (e->wr.opcode == IB_WR_REG_MR ||
+		    (e->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM && messages > missing))
+			make_void(e);
+		messages -= n;
+		e->wr.next = NULL;
+		e->wr.send_flags &= ~IB_SEND_SIGNALED;
+		if (last)
+			last->wr.next = &e->wr;
+	}
+	qp->staged = qp->sq_used;
+	/* Nothing was told of any of them. */
+	qp->unsignalled = DSM_SIGNAL_INTERVAL;
+	dsm_sq_post(qp);
 }
 
 /**

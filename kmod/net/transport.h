@@ -69,6 +69,8 @@ enum dsm_net_poll { DSM_NET_POLL_DIRECT, DSM_NET_POLL_WORKQUEUE, DSM_NET_POLL_SO
  * @node:            own id, or DSM_NO_NODE until the seed assigned one
  * @cluster:         cluster id, 0 = learn it from the seed
  * @peer_timeout_ms: silence after which a peer is lost; the queue pairs' retries are sized to match
+ * @resume_ms:       time within which broken connections to a peer are made anew before it is lost;
+ *                   0: it is lost at once
  * @poll:            who handles completions
  */
 struct dsm_net_config {
@@ -76,6 +78,7 @@ struct dsm_net_config {
 	u16 node;
 	u64 cluster;
 	u32 peer_timeout_ms;
+	u32 resume_ms;
 	enum dsm_net_poll poll;
 };
 
@@ -103,6 +106,8 @@ struct dsm_net_config {
  * @sends_bulk:    requests in them
  * @sinks_lent:    requests that named a frame to write the answer into
  * @sink_misses:   requests that could not, since no registration was free
+ * @resumes:       times that broken connections were made anew
+ * @duplicates:    messages that came again after that
  * @wc_errors:     completions with an error other than a flush
  * @credits:       messages of each class that may be sent now; CTL: 0
  * @silent_ms:     time since anything was received
@@ -128,6 +133,8 @@ struct dsm_net_peer_stats {
 	u64 sends_bulk;
 	u64 sinks_lent;
 	u64 sink_misses;
+	u64 resumes;
+	u64 duplicates;
 	u64 wc_errors;
 	u32 credits[DSM_CLASS_COUNT];
 	u32 silent_ms;
@@ -311,6 +318,9 @@ int dsm_net_hold(struct dsm_net *net);
 void dsm_net_release(struct dsm_net *net);
 /* Send PINGs and wait for the answers; see ping.c. */
 int dsm_net_ping(struct dsm_net *net, struct dsm_net_ping *p);
+#ifdef DSM_DEBUG
+int dsm_net_fault(struct dsm_net *net, u16 node, const char *what, u32 a, u32 b);
+#endif
 
 #ifdef DSM_DEBUG
 /* What the next bulk is to get wrong; see forge.c. -EINVAL: no such word. */

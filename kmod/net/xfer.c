@@ -13,12 +13,16 @@
  * they connected, and all that is behind them, so nothing is counted here.
  *
  * An error may be told on any work request, signalled or not, and says only that the connection
- * is over. What is left then comes back once the queue pair is drained.
+ * is over. What is left then is posted again when the connection is made anew, but for what must
+ * not take place twice: that is settled, and comes back when all before it has. If the peer is
+ * lost, all comes back once the queue pair is drained.
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
 
+#include "fault.h"
 #include "net.h"
+#include "../core/seq.h"
 
 /* Transfers kept for when memory is short; one that is accepted always comes back. */
 #define RESERVE 64
@@ -33,6 +37,7 @@
  * @x:      what the shell sees
  * @peer:   receiver, from hand-over to return
  * @cqe:    completion entry
+ * @settled: posted, but the device has it no more; @x.status is what comes of it
  * @mapped: segments mapped
  * @tell:   whom to tell in place of the shell, or NULL
  * @sge:    mapped segments
@@ -46,6 +51,7 @@ struct net_xfer {
 	struct dsm_xfer x;
 	struct dsm_peer *peer;
 	struct ib_cqe cqe;
+	bool settled;
 	u32 mapped;
 	struct completion *tell;
 	struct ib_sge sge[DSM_XFER_SEGS];
@@ -330,8 +336,22 @@ static void count(struct dsm_peer *peer, const struct net_xfer *t)
 		return;
 	peer->stats.xfers[t->x.op]++;
 	peer->stats.xfer_bytes += bytes_of(t);
-	if (t->x.op == DSM_XFER_SIGNAL)
+	if (t->x.op == DSM_XFER_SIGNAL) {
 		dsm_credit_use(&peer->credit, DSM_CREDIT_SIGNAL);
+		peer->qp[DSM_VC_B].tx_seq++;
+	}
+}
+
+/* Hand a chain of transfers to the device; the last one's completion is told. */
+static void ring(struct dsm_peer *peer, struct ib_send_wr *first, struct net_xfer *last)
+{
+	if (!first)
+		return;
+	ask_completion(peer, last);
+	peer->stats.doorbells++;
+	/* What was not taken stays in the list, and comes back with the rest. */
+	if (ib_post_send(peer->qp[DSM_VC_B].id->qp, first, NULL))
+		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a transfer");
 }
 
 /**
@@ -346,7 +366,7 @@ void dsm_xfer_push(struct dsm_peer *peer)
 	struct net_xfer *t, *last = NULL;
 
 	lockdep_assert_held(&peer->lock);
-	if (peer->state != DSM_PEER_UP && !peer->leaving)
+	if ((peer->state != DSM_PEER_UP && !peer->leaving) || peer->resume.broken)
 		return;
 	while (peer->xfer_wait.head) {
 		t = to_net(peer->xfer_wait.head);
@@ -368,13 +388,7 @@ void dsm_xfer_push(struct dsm_peer *peer)
 		last = t;
 	}
 	*link = NULL;
-	if (!first)
-		return;
-	ask_completion(peer, last);
-	peer->stats.doorbells++;
-	/* What was not taken stays in the list, and comes back with the rest. */
-	if (ib_post_send(peer->qp[DSM_VC_B].id->qp, first, NULL))
-		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot post a transfer");
+	ring(peer, first, last);
 }
 
 /* ---- completion ---- */
@@ -385,13 +399,21 @@ static void give_back(struct dsm_net *net, struct dsm_xfer_list *l, int status)
 		struct net_xfer *t = to_net(list_take(l));
 
 		unmap(t);
-		t->x.status = status;
+		if (!t->settled)
+			t->x.status = status;
 		t->x.result = t->old;
 		if (t->tell)
 			complete(t->tell);
 		else
 			net->ops->xfer_done(net->ctx, &t->x);
 	}
+}
+
+/* What is settled at the head of those posted. */
+static void take_settled(struct dsm_peer *peer, struct dsm_xfer_list *back)
+{
+	while (peer->xfer_posted.head && to_net(peer->xfer_posted.head)->settled)
+		list_add_xfer(back, list_take(&peer->xfer_posted));
 }
 
 static void done(struct ib_cq *cq, struct ib_wc *wc)
@@ -406,18 +428,123 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 		dsm_qp_error(b, wc->status);
 		return;
 	}
+	if (dsm_fault_is_set(peer, DSM_FAULT_REPEAT))
+		return;
 	list_init(&back);
 	spin_lock_bh(&peer->lock);
 	do {
 		x = list_take(&peer->xfer_posted);
 		list_add_xfer(&back, x);
-		b->sq_used--;
+		if (!to_net(x)->settled)
+			b->sq_used--;
 	} while (x != &t->x);
+	take_settled(peer, &back);
 	dsm_xfer_push(peer);
 	if (!b->sq_used)
 		wake_up(&peer->wait);
 	spin_unlock_bh(&peer->lock);
 	give_back(peer->net, &back, 0);
+}
+
+/* ---- after a reconnection ---- */
+
+/**
+ * dsm_xfer_signals() - signals whose completion was not seen
+ * @peer: peer
+ *
+ * Context: peer lock held.
+ * Return: their number.
+ */
+u32 dsm_xfer_signals(const struct dsm_peer *peer)
+{
+	const struct dsm_xfer *x;
+	u32 n = 0;
+
+	lockdep_assert_held(&peer->lock);
+	for (x = peer->xfer_posted.head; x; x = x->next)
+		n += x->op == DSM_XFER_SIGNAL && !container_of(x, struct net_xfer, x)->settled;
+	return n;
+}
+
+/**
+ * dsm_xfer_is_open() - is there a transfer of which nobody knows whether it took place
+ * @peer: drained peer
+ *
+ * An atomic whose answer was lost can neither be repeated nor be given up as long as the peer lives.
+ *
+ * Context: peer lock held.
+ * Return: true if so.
+ */
+bool dsm_xfer_is_open(const struct dsm_peer *peer)
+{
+	const struct dsm_xfer *x;
+
+	lockdep_assert_held(&peer->lock);
+	for (x = peer->xfer_posted.head; x; x = x->next)
+		if (x->op == DSM_XFER_CAS || x->op == DSM_XFER_ADD)
+			return true;
+	return false;
+}
+
+/* What becomes of a transfer. True: it is to be posted again. */
+static bool decide(struct dsm_peer *peer, struct net_xfer *t, bool overtook)
+{
+	enum dsm_seq_fate fate = dsm_seq_fate(t->x.op, overtook);
+
+	if (fate == DSM_SEQ_REPEAT)
+		return true;
+	t->settled = true;
+	peer->qp[DSM_VC_B].sq_used--;
+	/* There are no atomics, so it is a registration that nobody knows of. */
+	t->x.status = fate == DSM_SEQ_DONE ? 0 : -EAGAIN;
+	return false;
+}
+
+/**
+ * dsm_xfer_again() - post again what the peer lacks, on a new connection
+ * @peer: peer; what it has was checked
+ * @back: transfers that are back, for dsm_xfer_give_back()
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back)
+{
+	struct dsm_qp *b = &peer->qp[DSM_VC_B];
+	u32 missing = b->tx_seq - b->tx_told, left = dsm_xfer_signals(peer);
+	struct ib_send_wr *first = NULL, **link = &first;
+	struct net_xfer *t, *last = NULL;
+	struct dsm_xfer *x;
+
+	lockdep_assert_held(&peer->lock);
+	for (x = peer->xfer_posted.head; x; x = x->next) {
+		t = to_net(x);
+		if (t->settled)
+			continue;
+		/* While signals from here on are more than it lacks, it has one of them. */
+		if (decide(peer, t, left > missing)) {
+			*link = &t->wr;
+			link = &t->wr.next;
+			last = t;
+			peer->stats.wrs++;
+		}
+		left -= x->op == DSM_XFER_SIGNAL;
+	}
+	*link = NULL;
+	peer->unsignalled = 0;
+	ring(peer, first, last);
+	take_settled(peer, back);
+}
+
+/**
+ * dsm_xfer_give_back() - tell the shell of transfers that are back
+ * @peer: peer
+ * @back: from dsm_xfer_again()
+ *
+ * Context: process, no lock held; calls the shell.
+ */
+void dsm_xfer_give_back(struct dsm_peer *peer, struct dsm_xfer_list *back)
+{
+	give_back(peer->net, back, 0);
 }
 
 /**
@@ -500,7 +627,8 @@ int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer)
  * @access: enum ib_access_flags
  *
  * Context: process; sleeps until the device has done it or the peer is lost.
- * Return: 0, or -EHOSTDOWN.
+ * Return: 0; -EHOSTDOWN; -EAGAIN: the connection broke and stands again, but nobody knows whether
+ *         the registration took place: it is to be made anew.
  */
 int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access)
 {

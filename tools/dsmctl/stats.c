@@ -92,6 +92,8 @@ static const struct {
 	[DSM_STAT_EXCL_BREAKS] = { "excl_breaks", "and that another one wanted then" },
 	[DSM_STAT_MIGRATIONS] = { "migrations", "home=migrate: pages whose home came here" },
 	[DSM_STAT_MIGRATION_ATTEMPTS] = { "migration_attempts", "and that were asked for" },
+	[DSM_STAT_RESUMES] = { "resumes", "broken connections made anew" },
+	[DSM_STAT_DUPLICATES] = { "duplicates", "messages that came again" },
 };
 
 /* Counters that regions have; the others are of the node only. */

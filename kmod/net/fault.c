@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Debug builds only: makes things go wrong between this node and another:
+ *
+ *   break VC          connection VC (0: C, 1: Q, 2: P, 3: B) goes into error
+ *   corrupt AT MASK   bits MASK of byte AT of the next message that is so long are changed
+ *   body TYPE SEED    a byte of the next message of that type that has a body is changed, behind its
+ *                     header; SEED chooses which and how. The bytes of pages stay
+ *   repeat            acknowledgements are ignored until connections are made anew, also of
+ *                     transfers, and then some messages that the other node has are sent again
+ *   lie               when a connection is made anew, the other node is told that we have what it
+ *                     never sent
+ *   withhold ON       credits are not given back while ON is 1
+ *   overrun ON        messages go out without credit while ON is 1
+ *
+ * Changes nothing by itself: what follows is the doing of the code that is tested.
+ */
+#include <linux/hash.h>
+
+#include "fault.h"
+
+static int break_one(struct dsm_peer *peer, u32 vc)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct dsm_qp *qp;
+	int err = -ENOTCONN;
+
+	if (vc >= DSM_VC_COUNT)
+		return -EINVAL;
+	qp = &peer->qp[vc];
+	mutex_lock(&peer->setup);
+	/* One that is being replaced keeps its id until it is drained, and is destroyed later. */
+	if (qp->id && qp->id->qp && READ_ONCE(qp->established))
+		err = ib_modify_qp(qp->id->qp, &attr, IB_QP_STATE);
+	mutex_unlock(&peer->setup);
+	return err;
+}
+
+static void give_withheld(struct dsm_peer *peer)
+{
+	int i;
+
+	spin_lock_bh(&peer->lock);
+	clear_bit(DSM_FAULT_WITHHOLD, &peer->faults.set);
+	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
+		while (peer->faults.withheld[i]) {
+			peer->faults.withheld[i]--;
+			dsm_credit_repost(&peer->credit, i);
+		}
+	}
+	dsm_send_push(peer, true);
+	spin_unlock_bh(&peer->lock);
+}
+
+static void corrupt(struct dsm_peer *peer, u32 at, u8 mask)
+{
+	spin_lock_bh(&peer->lock);
+	peer->faults.at = at;
+	peer->faults.mask = mask;
+	set_bit(DSM_FAULT_CORRUPT, &peer->faults.set);
+	spin_unlock_bh(&peer->lock);
+}
+
+static void change_body(struct dsm_peer *peer, u32 type, u32 seed)
+{
+	spin_lock_bh(&peer->lock);
+	peer->faults.seed = seed;
+	__set_bit(type, peer->faults.bodies);
+	spin_unlock_bh(&peer->lock);
+}
+
+/**
+ * dsm_fault_body() - change a byte of a message's body, if it has one
+ * @peer: receiver
+ * @msg:  message about to be posted, of a type that is to be changed
+ *
+ * Says so in the log.
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_fault_body(struct dsm_peer *peer, struct dsm_msgbuf *msg)
+{
+	u32 type = msg->data[0], dice = hash_32(peer->faults.seed * 256 + type, 32);
+	u32 bytes = msg->len - DSM_HDR_BYTES, at;
+	u8 mask = 1 + (dice >> 16) % 255;
+
+	if (!bytes)
+		return;
+	at = DSM_HDR_BYTES + (dice & 0xffff) % bytes;
+	msg->data[at] ^= mask;
+	__clear_bit(type, peer->faults.bodies);
+	pr_info("dsm: fault: to node %u: type %u, byte %u of %u changed by 0x%02x\n", peer->node,
+		type, at, msg->len, mask);
+}
+
+static void overrun(struct dsm_peer *peer, bool on)
+{
+	spin_lock_bh(&peer->lock);
+	__assign_bit(DSM_FAULT_OVERRUN, &peer->faults.set, on);
+	dsm_send_push(peer, false);
+	spin_unlock_bh(&peer->lock);
+}
+
+/**
+ * dsm_net_fault() - let something go wrong
+ * @net:  transport
+ * @node: peer
+ * @what: name of a fault
+ * @a:    its first argument
+ * @b:    its second argument
+ *
+ * Context: process, sleeps.
+ * Return: 0; -ENOENT if there is no such peer, -EINVAL for an unknown fault, -ENOTCONN if a
+ *         connection that is to break does not stand.
+ */
+int dsm_net_fault(struct dsm_net *net, u16 node, const char *what, u32 a, u32 b)
+{
+	struct dsm_peer *peer = dsm_peer_find(net, node);
+	int err = 0;
+
+	if (!peer)
+		return -ENOENT;
+	if (!strcmp(what, "break"))
+		err = break_one(peer, a);
+	else if (!strcmp(what, "corrupt"))
+		corrupt(peer, a, b);
+	else if (!strcmp(what, "body") && a < 256)
+		change_body(peer, a, b);
+	else if (!strcmp(what, "repeat"))
+		set_bit(DSM_FAULT_REPEAT, &peer->faults.set);
+	else if (!strcmp(what, "lie"))
+		set_bit(DSM_FAULT_LIE, &peer->faults.set);
+	else if (!strcmp(what, "withhold") && a)
+		set_bit(DSM_FAULT_WITHHOLD, &peer->faults.set);
+	else if (!strcmp(what, "withhold"))
+		give_withheld(peer);
+	else if (!strcmp(what, "overrun"))
+		overrun(peer, a);
+	else
+		err = -EINVAL;
+	dsm_peer_put(peer);
+	return err;
+}

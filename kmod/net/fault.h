@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Debug builds: what can be made to go wrong, and where. In other builds all of this is nothing.
+ */
+#ifndef DSM_NET_FAULT_H
+#define DSM_NET_FAULT_H
+
+#include "net.h"
+
+/**
+ * enum dsm_fault - what is to go wrong with a peer
+ * @DSM_FAULT_CORRUPT:  the next message to it has a changed byte; once
+ * @DSM_FAULT_REPEAT:   acknowledgements are ignored, and when the connections are made anew,
+ *                      messages that the peer has go out again; once
+ * @DSM_FAULT_LIE:      the peer is told, when a connection is made anew, that we have messages
+ *                      that it never sent
+ * @DSM_FAULT_WITHHOLD: credits are not given back
+ * @DSM_FAULT_OVERRUN:  messages go out without credit
+ */
+enum dsm_fault {
+	DSM_FAULT_CORRUPT, DSM_FAULT_REPEAT, DSM_FAULT_LIE, DSM_FAULT_WITHHOLD, DSM_FAULT_OVERRUN,
+};
+
+/* More would not fit into the slots that are posted beside what is missing. */
+#define DSM_FAULT_REPEATS 4u
+
+#ifdef DSM_DEBUG
+/* forge.c */
+void dsm_forge_message(struct dsm_msgbuf *msg);
+void dsm_forge_bulk(struct ib_rdma_wr *rdma);
+
+/* fault.c */
+void dsm_fault_body(struct dsm_peer *peer, struct dsm_msgbuf *msg);
+
+static inline bool dsm_fault_is_set(const struct dsm_peer *peer, enum dsm_fault fault)
+{
+	return test_bit(fault, &peer->faults.set);
+}
+
+/* A message is about to be posted, header and all; peer lock held. */
+static inline void dsm_fault_corrupt(struct dsm_peer *peer, struct dsm_msgbuf *msg)
+{
+	if (test_bit(msg->data[0], peer->faults.bodies))
+		dsm_fault_body(peer, msg);
+	if (peer->faults.at < msg->len && test_and_clear_bit(DSM_FAULT_CORRUPT, &peer->faults.set))
+		msg->data[peer->faults.at] ^= peer->faults.mask;
+}
+
+/* How many messages go out again of so many @held, if @missing have to. */
+static inline u32 dsm_fault_repeat(struct dsm_peer *peer, u32 missing, u32 held)
+{
+	if (!dsm_fault_is_set(peer, DSM_FAULT_REPEAT))
+		return missing;
+	return min(missing + DSM_FAULT_REPEATS, held);
+}
+
+static inline void dsm_fault_repeated(struct dsm_peer *peer)
+{
+	clear_bit(DSM_FAULT_REPEAT, &peer->faults.set);
+}
+
+/* What the peer is told that we have received. */
+static inline u32 dsm_fault_lie(struct dsm_peer *peer, u32 received)
+{
+	return dsm_fault_is_set(peer, DSM_FAULT_LIE) ? received + 1000 : received;
+}
+
+/* A credit is about to be given back; peer lock held. */
+static inline bool dsm_fault_withhold(struct dsm_peer *peer, enum dsm_class class)
+{
+	if (!dsm_fault_is_set(peer, DSM_FAULT_WITHHOLD))
+		return false;
+	peer->faults.withheld[class]++;
+	return true;
+}
+#else
+static inline void dsm_forge_message(struct dsm_msgbuf *msg) {}
+static inline void dsm_forge_bulk(struct ib_rdma_wr *rdma) {}
+static inline bool dsm_fault_is_set(const struct dsm_peer *peer, enum dsm_fault fault)
+{
+	return false;
+}
+
+static inline void dsm_fault_corrupt(struct dsm_peer *peer, struct dsm_msgbuf *msg) {}
+static inline u32 dsm_fault_repeat(struct dsm_peer *peer, u32 missing, u32 held)
+{
+	return missing;
+}
+
+static inline void dsm_fault_repeated(struct dsm_peer *peer) {}
+static inline u32 dsm_fault_lie(struct dsm_peer *peer, u32 received)
+{
+	return received;
+}
+
+static inline bool dsm_fault_withhold(struct dsm_peer *peer, enum dsm_class class)
+{
+	return false;
+}
+#endif
+
+#endif
