@@ -2,7 +2,8 @@
 # Copyright (C) 2026 The dsm authors
 """Tests of bulk: requests that wait together go by one WRITE into the receiver's ring.
 
-forged_bulks needs a module that was built with DEBUG=1 (kmod/net/forge.c).
+forged_bulks and broken_while_it_is_written_to need a module that was built with DEBUG=1 (kmod/net/forge.c,
+kmod/net/fault.c).
 """
 import contextlib
 import errno
@@ -10,6 +11,7 @@ import time
 
 from scene import (CALL_SECONDS, actors, bound, counters, expect, living, make_region, peer, region,
                    status, until)
+from faults import check_both_know, unknown_outcome
 from sinks import anew, xfer
 from wire import check_no_rnr
 
@@ -18,6 +20,7 @@ PAGES = 96
 STEP = 16			# bytes between changed words: records of more than half a page
 WORDS = PAGES * 4096 // STEP
 EACH_BYTE = 0x0101010101010101
+BREAKS = 3
 PACKS = "home=block,diff=pipe:65536:4,diffpath=msg"
 
 # What one bulk gets wrong, and what its receiver says of it.
@@ -128,3 +131,21 @@ def forged_bulks(c):
             expect(reason in said, f"{what}: {a.name} says '{said}', not '{reason}'")
             home.read(8, 7)
         anew(c)
+
+
+def broken_while_it_is_written_to(c):
+    """Connections break with bulks that nobody has acknowledged, here and there: nothing is lost."""
+    a, b = c.nodes[:2]
+    with bulk_min(b, 1), region(c, "1M", PACKS) as name, actors(name, a, b) as (home, writer):
+        for i in range(2 * BREAKS):
+            value = (1 + i) * EACH_BYTE
+            writer.want(0, "fill", 0, WORDS, STEP, value)
+            before = counters(b)["bulks"]
+            with unknown_outcome(a, b, "Q", arrives=i % 2):
+                releasing = writer.begin("release")
+                until(lambda before=before: counters(b)["bulks"] > before, "nothing was written to the ring")
+            writer.finish(releasing, 0, "release over a broken connection")
+            home.want(0, "acquire")
+            home.want(0, "verify", 0, WORDS, STEP, value)
+    check_both_know(a, b)
+    check_no_rnr(c)

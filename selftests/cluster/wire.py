@@ -17,6 +17,7 @@ VCS = 4		# connections per pair of nodes
 SOAK_CONNECTIONS = 5000
 SHORT_CONNECTIONS = 200
 CUT_SECONDS = 2.0
+PULLED_SECONDS = 1.0
 
 
 def xfer(node, command, seconds=60):
@@ -156,6 +157,18 @@ def wait_busy(c, jobs):
 def a_link_cut_for_two_seconds(c):
     """Programs on both sides of the cut go on afterwards, with all that they wrote."""
     through_a_cut(c, living(c)[-1].cut, living(c)[-1].join, CUT_SECONDS)
+
+
+def a_cable_pulled_for_a_second(c):
+    """The device fails at once instead of trying again: connections are made anew."""
+    node = living(c)[-1]
+    through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS)
+
+
+def the_other_cable_pulled_for_a_second(c):
+    """The same at the node that was connected to: it cannot connect, and has to remind the other."""
+    node = living(c)[0]
+    through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS)
 
 
 def through_a_cut(c, down, up, seconds):

@@ -280,6 +280,7 @@ class Cluster:
     loss: fraction 0..1 of frames lost, delay_us: added to every frame, both by each sender;
     module_args: list of further parameters of dsm.ko; kernel_args: of the kernel;
     disk: bytes of a scratch disk /dev/vda, 0 = none; join: False loads the module only;
+    build: directory of the tree that has the module, in RELEASE/dsm.ko;
     peer_timeout_ms: None = the default, raised when guests outnumber processors;
     allow: regexes of kernel log lines that are provoked on purpose;
     log_dir: where logs go, default a new directory below build/logs/vm;
@@ -289,7 +290,7 @@ class Cluster:
     def __init__(self, nodes=2, cpus=1, mem="1G", kernel="6.12", dsm=True, regions=(), add=(),
                  programs=(), loss=0.0, delay_us=0, module_args=(), kernel_args=(), disk=0,
                  join=True, insecure=True, peer_timeout_ms=None, allow=(), log_dir=None,
-                 unload=True, progress=None):
+                 unload=True, build="build", progress=None):
         if not 1 <= nodes <= 8:
             raise ClusterError(f"{nodes} nodes: a cluster has 1 to 8")
         self.count, self.cpus, self.mem, self.disk = nodes, cpus, str(mem), disk
@@ -298,7 +299,7 @@ class Cluster:
         self.loss, self.delay_us = loss, delay_us
         self.module_args, self.kernel_args = list(module_args), list(kernel_args)
         self.join_nodes, self.insecure, self.unload_at_end = join, insecure, unload
-        self.allow = list(allow)
+        self.allow, self.build = list(allow), build
         self.say = progress or (lambda line: None)
         self.accel, self.accel_name = accelerator()
         self.slowness = DEBUG_FACTOR if self.kernel.debug else 1
@@ -436,7 +437,7 @@ class Cluster:
             extra.file(source, dest)
 
     def _pack_dsm(self, extra, tmp, user):
-        module = os.path.join(TOP, "build", self.kernel.release, "dsm.ko")
+        module = os.path.join(TOP, self.build, self.kernel.release, "dsm.ko")
         what = "debug" if self.kernel.debug else self.kernel.release
         if not os.path.exists(module):
             raise ClusterError(f"{module} is not built: type `make KVER={what}`")

@@ -1,0 +1,367 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""Tests in which a connection breaks between nodes that live, or one node breaks the rules.
+
+What goes wrong is done by debug builds of the module (kmod/net/fault.c).
+"""
+import contextlib
+import errno
+import signal
+import time
+
+import sinks
+from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, peer, ranks, region,
+                   start_ranks, status, until)
+from vm.channel import GuestError
+from wire import again, check_no_rnr, wait_busy, xfer
+
+BREAKS = 20
+CONNECTIONS = {"C": 0, "Q": 1, "P": 2, "B": 3}
+COUNTER = ("counter", "REGION", 2, 300, 3)
+SHARING = ("sharing", "REGION", 4, 25)
+BARRIERS = ("barriers", "REGION", 2, 40)
+RING = ("plain", "ring", "/dev/dsm-REGION", 20)
+TICKET = ("plain", "ticket", "/dev/dsm-REGION", 300)
+FEW_BREAKS = 8
+ROUNDS = 3	# of each of two outcomes
+THREADS = 12	# of an actor, each with a flag of its own
+ATOMIC = "connection failed during an atomic operation"
+RESUME_SECONDS = 2.0	# parameter resume_ms
+
+# Byte and bits of a header that are changed, and what the receiver says of it.
+LIES = (
+    (0, 0xff, "malformed message: type"),
+    (2, 0x01, "malformed message: length"),
+    (4, 0x01, "malformed message: epoch"),
+    (8, 0x01, "malformed message: sender"),
+    (20, 0x40, "malformed message: sequence"),
+)
+
+
+def fault(node, other, words):
+    """Let something go wrong between a node and another one."""
+    xfer(node, f"fault {status(other)['node']} {words}")
+
+
+def resumes(node):
+    return counters(node)["resumes"]
+
+
+def break_one(node, other, connection):
+    """A connection breaks; both sides must get over it in time."""
+    slow = node.cluster.slowness
+    before = [resumes(n) for n in (node, other)]
+    fault(node, other, f"break {CONNECTIONS[connection]}")
+    for n, count in zip((node, other), before):
+        until(lambda n=n, count=count: resumes(n) > count,
+              f"{n.name} did not resume after {connection} broke on {node.name}",
+              RESUME_SECONDS * slow)
+
+
+@contextlib.contextmanager
+def unknown_outcome(a, b, connection, arrives):
+    """A connection breaks at the end of the block: b does not know what became of what it posted within it.
+
+    It has arrived, and b is not told, or nothing of it has.
+    """
+    before = [resumes(n) for n in (a, b)]
+    if arrives:
+        fault(b, a, "repeat")
+    else:
+        b.cut()
+    yield
+    fault(b, a, f"break {CONNECTIONS[connection]}")
+    if not arrives:
+        b.join()
+    for n, count in zip((a, b), before):
+        until(lambda n=n, count=count: resumes(n) > count,
+              f"{n.name} did not resume after {connection} broke with unknown outcomes",
+              RESUME_SECONDS * a.cluster.slowness)
+
+
+def check_both_know(a, b):
+    for one, other in ((a, b), (b, a)):
+        state = peer(one, status(other)["node"])["state"]
+        expect(state == "up", f"{one.name}: {other.name} is {state}")
+
+
+class Load:
+    """Programs that check all they write, each on all nodes and in a region of its own."""
+
+    def __init__(self, c, *plans, flow="msgs_received"):
+        """plans: (words with REGION in them, settings of the region); flow: counter that tells of work"""
+        self.c = c
+        self.flow = flow
+        self.runs = [None] * len(plans)
+        self.plans = plans
+
+    def _start(self, i):
+        words, settings = self.plans[i]
+        stack = contextlib.ExitStack()
+        # So small that few pages in use are enough for its registration.
+        name = stack.enter_context(region(self.c, "64K", *settings.split(",")))
+        words = [str(w).replace("REGION", name) for w in words]
+        self.runs[i] = stack, start_ranks(self.c, words)
+
+    def _join(self, i):
+        stack, jobs = self.runs[i]
+        with stack:
+            join_ranks(self.c, jobs, 120)
+
+    def _restart(self):
+        """Start those anew that have ended."""
+        for i, run in enumerate(self.runs):
+            if run and any(j.done() for j in run[1]):
+                self._join(i)
+                run = None
+            if not run:
+                self._start(i)
+
+    def keep(self):
+        """Wait until work is done on every node."""
+        before = {n: counters(n)[self.flow] for n in living(self.c)}
+
+        def flows():
+            self._restart()
+            return all(counters(n)[self.flow] > count + 50 for n, count in before.items())
+
+        until(flows, f"{self.flow} stands still", CALL_SECONDS * self.c.slowness)
+
+    def join(self):
+        for i in range(len(self.runs)):
+            self._join(i)
+
+
+def breaks(c, times):
+    """Fewer where all is slow."""
+    return times // 2 if c.kernel.debug else times
+
+
+def break_many(c, load, times, names):
+    """Each connection in its turn, on either side, with work under way each time."""
+    a, b = living(c)[:2]
+    for i in range(breaks(c, times)):
+        load.keep()
+        break_one(*((a, b) if i % 2 else (b, a)), names[i // 2 % len(names)])
+    load.join()
+    check_both_know(a, b)
+    check_no_rnr(c)
+
+
+def connections_broken_under_load(c):
+    """Every connection, on either side; what programs wrote by messages and transfers is there."""
+    transfers = "home=rr,fetch=read,diffpath=write"
+    used = ("page_reads", "direct_pages", "page_transfers")
+    before = [[counters(n)[word] for word in used] for n in living(c)]
+    break_many(c, Load(c, (COUNTER, "home=rr,fetch=copy"), (COUNTER, transfers),
+                       (SHARING, transfers)), BREAKS, list(CONNECTIONS))
+    for n, counts in zip(living(c), before):
+        for word, count in zip(used, counts):
+            expect(counters(n)[word] > count, f"{n.name}: {word} stands still")
+
+
+def frames_lent_when_connections_break(c):
+    """Requests that name frames, and pages on their way into these; all registrations are back then."""
+    settings = "home=rr,fetch=nocopy,around=off"
+    break_many(c, Load(c, (COUNTER, settings), (SHARING, settings)), FEW_BREAKS, ["Q", "P", "B"])
+    sinks.pages_are_written_into_their_frames(c)
+
+
+def sc_pages_recalled_when_connections_break(c):
+    """Pages that move between writers, which know of no messages."""
+    settings = "consistency=sc,home=rr"
+    break_many(c, Load(c, (RING, settings), (TICKET, settings)), FEW_BREAKS, ["Q", "P"])
+
+
+def rdma_locks_when_connections_break(c):
+    """All goes on, or an atomic was under way and the peer is lost: then it says so, and nobody hangs."""
+    a, b = living(c)[:2]
+    went_on = 0
+    times = breaks(c, FEW_BREAKS)
+    for i in range(times):
+        pair = ((a, status(b)["node"]), (b, status(a)["node"]))
+        before = [resumes(n) for n in (a, b)]
+        with region(c, "1M", "home=rr,sync=rdma") as name:
+            jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
+            wait_busy(c, jobs)
+            fault(*((a, b) if i % 2 else (b, a)), f"break {CONNECTIONS['QB'[i // 2 % 2]]}")
+            until(lambda pair=pair, before=before: any_lost(pair) or all(
+                      resumes(n) > count for n, count in zip((a, b), before)),
+                  "neither resumed nor lost", RESUME_SECONDS * c.slowness + 1)
+            if any_lost(pair):
+                wait_lost(c, pair, (RESUME_SECONDS + 1) * c.slowness)
+                said = [peer(n, ident)["reason"] for n, ident in pair]
+                expect(ATOMIC in said, f"lost, but not for an atomic operation: {said}")
+            else:
+                wait_busy(c, jobs)
+                went_on += 1
+            for job in jobs:
+                job.signal(signal.SIGKILL)
+            for job in jobs:
+                job.wait(CALL_SECONDS)
+        if any_lost(pair):
+            again(c, b)
+    print(f"# sync=rdma: {went_on} of {times} breaks without an atomic under way", flush=True)
+    with region(c, "1M", "home=rr,sync=rdma") as name:
+        ranks(c, ["counter", name, 2, 50, 3])
+
+
+def letters_when_connections_break(c):
+    """Each is taken once, and none is lost: a repeated one would find its place taken."""
+    a, b = living(c)[:2]
+    settings = "home=rr,sync=rdma"
+    break_many(c, Load(c, (SHARING, settings), (BARRIERS, settings), flow="letters"), FEW_BREAKS, ["B", "Q"])
+    keys = range(THREADS)
+    with region(c, "64K", settings) as name, actors(name, a, b) as (x, y):
+        for i in range(2 * ROUNDS):
+            before = counters(b)["letters"]
+            with unknown_outcome(a, b, "B", arrives=i % 2):
+                calls = [y.begin("set", key, thread=key) for key in keys]
+                until(lambda before=before: counters(b)["letters"] > before, "no letter was written")
+            for number in calls:
+                y.finish(number, 0, "set")
+            for key in keys:
+                x.want(0, "await", key)
+                x.want(0, "clear", key)
+    check_both_know(a, b)
+
+
+def array_locks_when_connections_break(c):
+    """Entries are written again as they are then, and nobody takes the lock before its own is there."""
+    a, b = living(c)[:2]
+    settings = "home=rr,sync=rdma,algo=array"
+    break_many(c, Load(c, (COUNTER, settings), flow="xfer_writes"), FEW_BREAKS, ["B", "Q"])
+    with region(c, "64K", settings) as name, actors(name, a, b) as (x, y):
+        for key in range(2 * ROUNDS):
+            # The lock's place is known, and the lock is not here.
+            for actor in (y, x):
+                actor.want(0, "lock", key)
+                actor.want(0, "unlock", key)
+            before = counters(b)["xfer_writes"]
+            with unknown_outcome(a, b, "B", arrives=key % 2):
+                number = y.begin("lock", key)
+                until(lambda before=before: counters(b)["xfer_writes"] > before, "no entry was written")
+            y.finish(number, 0, "lock")
+            x.want(-errno.EBUSY, "trylock", key)
+            before = counters(b)["xfer_writes"]
+            with unknown_outcome(a, b, "B", arrives=key % 2):
+                y.want(0, "unlock", key)
+                until(lambda before=before: counters(b)["xfer_writes"] > before, "no entry was written")
+            x.want(0, "timedlock", key, CALL_SECONDS * 1000)
+            x.want(0, "unlock", key)
+    check_both_know(a, b)
+
+
+def any_lost(pair):
+    return any(peer(n, ident)["state"] == "lost" for n, ident in pair)
+
+
+def transfers_over_broken_connections(c):
+    """READs that are under way come back with their bytes."""
+    a, b = living(c)[:2]
+    xfer(b, f"reg {status(a)['node']} 16")
+    key = b.read("/sys/kernel/debug/dsm/xfer").split()[1:]
+    job = a.start(["sh", "-c", f"echo 'burst {status(b)['node']} {' '.join(key)} 400' > "
+                   "/sys/kernel/debug/dsm/xfer"])
+    for _ in range(3):
+        # The transfer test takes one command at a time; the other node's is free.
+        before = resumes(a)
+        fault(b, a, "break 3")
+        until(lambda before=before: resumes(a) > before, "B was not made anew",
+              RESUME_SECONDS * c.slowness)
+    job.wait(CALL_SECONDS * c.slowness)
+    text = a.read("/sys/kernel/debug/dsm/xfer")
+    expect(text.startswith("status 0, 0 of 400 failed"), f"burst: {text}")
+    xfer(b, "free")
+
+
+def messages_that_come_again_are_dropped(c):
+    """The sender believes that some messages were lost with the connection."""
+    a, b = living(c)[:2]
+    before = [counters(n)["duplicates"] for n in (a, b)]
+    load = Load(c, (COUNTER, "home=rr,fetch=copy"), (SHARING, "home=rr,fetch=copy"))
+    for one, other in ((a, b), (b, a)):
+        load.keep()
+        fault(one, other, "repeat")
+        break_one(one, other, "Q")
+    load.join()
+    for n, count in zip((a, b), before):
+        expect(counters(n)["duplicates"] > count, f"nothing came to {n.name} twice")
+    check_both_know(a, b)
+
+
+def credits_run_out(c):
+    """A node that gives no credits back stops the other one, which goes on once it does."""
+    a, b = living(c)[:2]
+    with region(c, "1M", "home=rr") as name:
+        before = counters(a)["credit_stalls"]
+        fault(b, a, "withhold 1")
+        jobs = start_ranks(c, ["sharing", name, 16, 30 if c.kernel.debug else 100])
+        until(lambda: counters(a)["credit_stalls"] > before, "credits did not run out",
+              CALL_SECONDS * c.slowness)
+        expect(not any(j.done() for j in jobs), "the programs ended without credits")
+        fault(b, a, "withhold 0")
+        join_ranks(c, jobs, 120)
+    check_both_know(a, b)
+
+
+def wait_lost(c, nodes, seconds):
+    for one, ident in nodes:
+        until(lambda one=one, ident=ident: peer(one, ident)["state"] == "lost",
+              f"{one.name} does not give node {ident} up", seconds)
+
+
+def spoil(c, words, finder, reason, load=True):
+    """Node a breaks a rule: b (or a) finds it and says so, nobody hangs, and both can go on."""
+    a, b = living(c)[:2]
+    pair = [(a, status(b)["node"]), (b, status(a)["node"])]
+    said = [n.dmesg().count(reason) for n in (a, b)]
+    with region(c, "1M", "home=rr") as name:
+        jobs = start_ranks(c, ["counter", name, 2, 100000, 3]) if load else []
+        for line in words:
+            fault(a, b, line)
+        wait_lost(c, pair, (RESUME_SECONDS + 3) * c.slowness)
+        for job in jobs:
+            try:
+                job.wait(CALL_SECONDS * c.slowness)
+            except GuestError as e:
+                raise AssertionError(f"a program hangs after {words}: {e}") from e
+        expect(not jobs or any(job.status for job in jobs), f"all programs ended well: {words}")
+    found = {"a": a, "b": b}[finder]
+    expect(found.dmesg().count(reason) > said[0 if finder == "a" else 1],
+           f"{found.name} does not say \"{reason}\"")
+    again(c, b)
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["counter", name, 2, 20, 4])
+
+
+def changed_headers_are_found(c):
+    for at, mask, reason in LIES:
+        spoil(c, [f"corrupt {at} {mask}"], "b", reason)
+
+
+def messages_without_credit_are_found(c):
+    a, b = living(c)[:2]
+    fault(b, a, "withhold 1")
+    spoil(c, ["overrun 1"], "b", "malformed message: sent without credit")
+
+
+def lies_about_what_was_received_are_found(c):
+    spoil(c, ["lie", "break 1"], "b", "malformed request to resume", load=False)
+
+
+def a_break_that_cannot_be_mended(c):
+    """The link is gone too: the peer is lost after resume_ms, well before the watchdog's bound."""
+    a, b = living(c)[:2]
+    ident = status(b)["node"]
+    with region(c, "1M", "home=rr") as name, actors(name, a) as (actor,):
+        actor.want(0, "lock", 1)
+        b.cut()
+        begin = time.monotonic()
+        fault(a, b, "break 1")
+        until(lambda: peer(a, ident)["state"] == "lost", "the peer is not lost",
+              RESUME_SECONDS * c.slowness + 1)
+        expect(time.monotonic() - begin > RESUME_SECONDS - 0.5, "it was given up early")
+        b.join()
+        wait_lost(c, [(b, status(a)["node"])], c.peer_timeout_ms / 1000 + 2)
+    again(c, b)
