@@ -9,9 +9,11 @@
  * region goes, so no peer ever reads with a key that is not valid. Decides nothing about coherence.
  */
 #include <linux/slab.h>
+#include "core/dir.h"
 #include "core/direct.h"
 #include "core/fetch.h"
 #include "core/page.h"
+#include "core/ring.h"
 #include "core/rlock.h"
 #include "shell.h"
 
@@ -351,7 +353,7 @@ static void post(struct dsm_xfer *list)
 
 		/*
 		 * It lives: a thread that uses the region, or a message of it, made this step. Letters
-		 * belong to none.
+		 * and notices belong to none.
 		 */
 		x->shell = IS_ERR(r) ? NULL : r;
 		if (x->shell)
@@ -405,6 +407,10 @@ void dsm_chunk_xfer_done(struct dsm_xfer *x)
 		dsm_direct_done(n->engine, x, &acts);
 	else if (x->kind == DSM_XFER_KIND_RLOCK)
 		dsm_rlock_on_xfer(n->engine, x, &acts);
+	else if (x->kind == DSM_XFER_KIND_DIR)
+		dsm_dir_on_xfer(n->engine, x, &acts);
+	else if (x->kind == DSM_XFER_KIND_RING)
+		dsm_ring_done(n->engine, x, &acts);
 	else
 		dsm_fetch_on_read(n->engine, x, &acts);
 	spare = !dsm_engine_wants(n->engine, DSM_POOL_XFER);

@@ -426,7 +426,7 @@ static int decide_activate(struct dsm_wire_control *msg, u16 from)
 			msg->region.members = cpu_to_le64(READ_ONCE(dsm_node.joined));
 		msg->region.users = cpu_to_le64(users | BIT_ULL(from));
 		err = dsm_policy_suits(&r->space->policy, le64_to_cpu(msg->region.members),
-				       (char *)msg->text, sizeof(msg->text));
+				       r->pages, (char *)msg->text, sizeof(msg->text));
 		err = err ?: dsm_control_broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
 	}
 	dsm_region_describe(r, &msg->region);
@@ -459,9 +459,11 @@ static int apply_to_region(struct dsm_wire_control *msg)
 		 * to write here. Ends with the transfer, the answer, or its peer, unless
 		 * that lives and does not answer.
 		 */
+		dsm_dir_ending(r, true);
 		dsm_regions_settle();
 		if (!dsm_rsync_settle(r)) {
 			atomic_cmpxchg(&r->opens, -1, 0);
+			dsm_dir_ending(r, false);
 			err = say(msg, -EBUSY, "a lock of the region is held; end the programs that use it");
 			break;
 		}
@@ -471,8 +473,11 @@ static int apply_to_region(struct dsm_wire_control *msg)
 			atomic_cmpxchg(&r->opens, -1, 0);
 			err = say(msg, -EBUSY, "pages of the region are still being fetched; try again");
 		}
+		if (err)
+			dsm_dir_ending(r, false);
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
+		dsm_dir_ending(r, false);
 		atomic_cmpxchg(&r->opens, -1, 0);
 		break;
 	default:	/* DSM_CONTROL_APPLY_DESTROY, also of a creation that failed elsewhere */
@@ -627,12 +632,14 @@ int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_
 
 	ret = dsm_policy_parse(policy, &p, err->text, sizeof(err->text));
 	if (!ret)
-		ret = dsm_policy_suits(&p, READ_ONCE(dsm_node.joined), err->text,
-				       sizeof(err->text));
+		ret = dsm_policy_suits(&p, READ_ONCE(dsm_node.joined), arg->bytes >> PAGE_SHIFT,
+				       err->text, sizeof(err->text));
 	if (ret)
 		return ret;
-	if (p.sync == DSM_SYNC_RDMA && !dsm_rsync_possible()) {
-		dsm_errtxt_set(err, "sync=rdma needs atomics, which the RDMA device of this node lacks; use sync=msg");
+	if (dsm_policy_wants_atomics(&p) && !dsm_rsync_possible()) {
+		dsm_errtxt_set(err, "%s=rdma needs atomics, which the RDMA device of this node lacks; use %s=msg",
+			       p.sync == DSM_SYNC_RDMA ? "sync" : "metadata",
+			       p.sync == DSM_SYNC_RDMA ? "sync" : "metadata");
 		return -EOPNOTSUPP;
 	}
 	strscpy((char *)desc.name, arg->name, sizeof(desc.name));

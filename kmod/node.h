@@ -55,6 +55,7 @@ struct dsm_region_counts {
  * @chunks: struct dsm_chunk by chunk: what of it is homed here
  * @keys:   struct dsm_key by chunk and node: registrations that peers told of
  * @ahead:  what is fetched ahead
+ * @dir_mr: registration of its words, metadata=rdma, or NULL
  * @transfers: one-sided transfers of its pages that this node has under way
  * @counts: counters
  */
@@ -80,6 +81,7 @@ struct dsm_region {
 	struct xarray chunks;
 	struct xarray keys;
 	struct dsm_ahead *ahead;
+	struct dsm_mr *dir_mr;
 	atomic_t transfers;
 	struct dsm_region_counts counts;
 };

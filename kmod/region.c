@@ -15,8 +15,10 @@ static void region_release(struct kref *ref)
 {
 	struct dsm_region *r = container_of(ref, struct dsm_region, ref);
 
-	if (r->space)
+	if (r->space) {
 		dsm_slots_free(r);
+		dsm_dir_free(r);
+	}
 	kfree(r->ahead);
 	kfree(r->space);
 	kfree(r);
@@ -180,7 +182,8 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
 	strscpy(r->name, (const char *)d->name, sizeof(r->name));
 	err = dsm_policy_parse((const char *)d->policy, &r->space->policy, why, sizeof(why));
 	if (!err)
-		err = dsm_policy_suits(&r->space->policy, le64_to_cpu(d->members), why, sizeof(why));
+		err = dsm_policy_suits(&r->space->policy, le64_to_cpu(d->members), r->pages, why,
+				       sizeof(why));
 	if (err)
 		return err;
 	dsm_policy_format(&r->space->policy, r->policy, sizeof(r->policy));
@@ -203,7 +206,7 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
  *
  * Context: process; sleeps.
  * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left; -EOPNOTSUPP
- * sync=rdma without atomics, algo=array with too many nodes; -EHOSTDOWN its memory cannot be
+ * sync=rdma or metadata=rdma without atomics, too many nodes or pages for the settings; -EHOSTDOWN its memory cannot be
  * registered any more.
  */
 int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
@@ -222,8 +225,10 @@ int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
 	r->space = kzalloc(sizeof(*r->space), GFP_KERNEL);
 	r->ahead = dsm_ahead_new();
 	err = r->space && r->ahead ? fill(r, desc, is_new) : -ENOMEM;
-	if (!err && r->space->policy.sync == DSM_SYNC_RDMA)
+	if (!err && dsm_policy_wants_atomics(&r->space->policy))
 		err = dsm_rsync_need();
+	if (!err && r->space->policy.metadata == DSM_METADATA_RDMA)
+		err = dsm_dir_make(r);
 	if (err)
 		goto err_put;
 	r->mm = dsm_mm_create(&dsm_shell_mm_ops, r, r->pages);
@@ -361,6 +366,7 @@ void dsm_region_remove(struct dsm_region *r)
 	wait_event(n->changed, kref_read(&r->ref) == 1);
 	end_pages_of(r);
 	dsm_chunks_free(r);
+	dsm_dir_free(r);
 	free_pages_of(r);
 	dsm_mm_destroy(r->mm);
 	dsm_node_region_put(r);

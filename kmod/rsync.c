@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The memory of sync=rdma on this node: made and registered with the first region that needs it,
+ * The memory of sync=rdma and metadata=rdma on this node: made and registered with the first region that needs it,
  * announced to every peer, taken back when this node leaves. So no peer ever has a key that is
  * not valid. What is in it is the core's business.
  */
@@ -14,6 +14,7 @@
 #define WORD_BYTES PAGE_ALIGN(DSM_RSYNC_WORDS * sizeof(u64))
 #define MAIL_BYTES PAGE_ALIGN(sizeof(struct dsm_mail))
 #define LANDING_BYTES PAGE_ALIGN(DSM_MAX_NODES * sizeof(union dsm_board_slot))
+#define RING_BYTES (DSM_MAX_NODES * sizeof(union dsm_ring_slot))
 #define LETTER_BYTES (DSM_MAX_NODES * DSM_LETTER_BYTES)
 
 /* One registration each. */
@@ -43,7 +44,17 @@ static DEFINE_MUTEX(area_lock);
 /* Of pauses between attempts to get locks with algo=array; armed while there is an area. */
 static struct hrtimer alarm;
 
-static struct dsm_mr *offer(void *at, size_t bytes, u32 access, struct dsm_key *key)
+/**
+ * dsm_rsync_offer() - let peers reach memory of the kernel
+ * @at:     from vmalloc()
+ * @bytes:  whole pages, at most DSM_MR_PAGES
+ * @access: DSM_MR_*
+ * @key:    out: how they do
+ *
+ * Context: process; sleeps until the device has registered it. Not from a function that net calls.
+ * Return: registration, for dsm_net_mr_free(); -ENOMEM, or what dsm_net_mr_new() returns.
+ */
+struct dsm_mr *dsm_rsync_offer(void *at, size_t bytes, u32 access, struct dsm_key *key)
 {
 	struct dsm_net *net = dsm_node.net;
 	u32 i, n = bytes >> PAGE_SHIFT;
@@ -70,6 +81,7 @@ static void destroy(struct area *a)
 	vfree(a->mem.landing);
 	vfree(a->mem.letter);
 	vfree(a->mem.flushed);
+	vfree(a->mem.ring);
 	kfree(a);
 }
 
@@ -80,12 +92,14 @@ static int fill(struct area *a)
 	a->mem.landing = vzalloc(LANDING_BYTES);
 	a->mem.letter = vzalloc(LETTER_BYTES);
 	a->mem.flushed = vzalloc(FLUSHED_BYTES);
-	if (!a->mem.word || !a->mem.mail || !a->mem.landing || !a->mem.letter || !a->mem.flushed)
+	a->mem.ring = vzalloc(RING_BYTES);
+	if (!a->mem.word || !a->mem.mail || !a->mem.landing || !a->mem.letter || !a->mem.flushed ||
+	    !a->mem.ring)
 		return -ENOMEM;
-	a->words = offer(a->mem.word, WORD_BYTES, DSM_MR_ATOMIC, &a->mem.word_key);
+	a->words = dsm_rsync_offer(a->mem.word, WORD_BYTES, DSM_MR_ATOMIC, &a->mem.word_key);
 	if (IS_ERR(a->words))
 		return PTR_ERR(a->words);
-	a->mail = offer(a->mem.mail, MAIL_BYTES, DSM_MR_READ | DSM_MR_WRITE, &a->mem.mail_key);
+	a->mail = dsm_rsync_offer(a->mem.mail, MAIL_BYTES, DSM_MR_READ | DSM_MR_WRITE, &a->mem.mail_key);
 	return PTR_ERR_OR_ZERO(a->mail);
 }
 
@@ -140,7 +154,7 @@ static struct area *make(void)
 }
 
 /**
- * dsm_rsync_possible() - can this node have regions with sync=rdma?
+ * dsm_rsync_possible() - can this node have regions with sync=rdma or metadata=rdma?
  *
  * Context: process, a member.
  * Return: true if its device does atomics.
@@ -171,7 +185,7 @@ void dsm_rsync_tell(u16 node)
 }
 
 /**
- * dsm_rsync_need() - a region with sync=rdma appears: the memory must be there
+ * dsm_rsync_need() - a region with sync=rdma or metadata=rdma appears: the memory must be there
  *
  * Context: process; sleeps until the device has registered it. Not from a function that net calls.
  * Return: 0; -EOPNOTSUPP the device has no atomics; -ENOMEM; -EHOSTDOWN, -ENODEV it is gone.

@@ -203,6 +203,12 @@ int dsm_rsync_signal(u16 node, u32 imm);
 void dsm_rsync_alarm(u64 at_ns);
 int dsm_rsync_letter(u16 node, u32 imm);
 int dsm_rsync_taken(u16 node, u32 imm);
+struct dsm_mr *dsm_rsync_offer(void *at, size_t bytes, u32 access, struct dsm_key *key);
+
+/* ---- dir.c ---- */
+int dsm_dir_make(struct dsm_region *r);
+void dsm_dir_free(struct dsm_region *r);
+void dsm_dir_ending(struct dsm_region *r, bool ending);
 
 /* ---- xfer.c ---- */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);

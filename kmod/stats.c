@@ -5,6 +5,7 @@
  * itself.
  */
 #include <linux/slab.h>
+#include "core/ring.h"
 #include "shell.h"
 
 /**
@@ -92,6 +93,9 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_EXCL_BREAKS] = c->excl_breaks;
 	out[DSM_STAT_MIGRATIONS] = c->migrations;
 	out[DSM_STAT_MIGRATION_ATTEMPTS] = c->migration_attempts;
+	out[DSM_STAT_DIR_CHANGES] = c->dir_changes;
+	out[DSM_STAT_DIR_LOOKS] = c->dir_looks;
+	out[DSM_STAT_NOTICES_WRITTEN] = c->notices_written;
 	out[DSM_STAT_PREFETCH_ISSUED] = c->ahead_issued;
 	out[DSM_STAT_PREFETCH_HITS] = c->ahead_hits;
 	out[DSM_STAT_PREFETCH_WASTED] = c->ahead_wasted;
@@ -129,6 +133,8 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	/* Both at once: a lock that leaves its slot takes its count from one to the other. */
 	spin_lock(&n->lock);
 	core = n->engine->stats;
+	/* Written here already; this node has not looked. */
+	core.notices_received += dsm_ring_waiting(n->engine);
 	xa_for_each(&n->regions, at, r)
 		core.locks_local += dsm_slots_locks(r);
 	spin_unlock(&n->lock);

@@ -23,6 +23,8 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
 	case DSM_XFER_KIND_MERGE:
 	case DSM_XFER_KIND_DIFF:
 	case DSM_XFER_KIND_RLOCK:
+	case DSM_XFER_KIND_DIR:
+	case DSM_XFER_KIND_RING:
 		dsm_chunk_xfer_done(xfer);
 		break;
 	case DSM_XFER_KIND_LETTER:

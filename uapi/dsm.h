@@ -217,6 +217,9 @@ enum dsm_stat {
 	DSM_STAT_NS_WAIT_PAGE_LOCK,	/* of faults: for a release that reads the page, or its lock */
 	DSM_STAT_RESUMES,		/* times broken connections to a node were made anew */
 	DSM_STAT_DUPLICATES,		/* messages that came again after that, discarded */
+	DSM_STAT_DIR_CHANGES,		/* metadata=rdma: words of sharing sets changed, by atomics */
+	DSM_STAT_DIR_LOOKS,		/* and only read */
+	DSM_STAT_NOTICES_WRITTEN,	/* write notices written into the receiver's ring */
 	DSM_STAT_COUNT
 };
 

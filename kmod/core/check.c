@@ -93,12 +93,12 @@ static int check_csm(struct dsm_reader *r, u8 type, u32 region,
 	struct dsm_wire_csm body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (back)
+	if (back && !body.granted)
 		dsm_reader_skip(r, DSM_PAGE_BYTES);
-	if (!dsm_reader_done(r) || body.granted > (type == DSM_MSG_CSM_GRANT) || body.reserved[0] ||
+	if (!dsm_reader_done(r) || body.granted > (back || type == DSM_MSG_CSM_GRANT) || body.reserved[0] ||
 	    body.reserved[1] || body.reserved[2])
 		return -EPROTO;
-	return back ? touch(ctx, region, le32_to_cpu(body.idx), true) : 0;
+	return back && !body.granted ? touch(ctx, region, le32_to_cpu(body.idx), true) : 0;
 }
 
 /* @count entries of @each bytes, and no others. */
@@ -222,6 +222,7 @@ static bool check_rlock(struct dsm_reader *r, u8 type)
 static bool check_body(struct dsm_reader *r, u8 type)
 {
 	struct dsm_wire_rsync_key key;
+	struct dsm_wire_dir dir;
 
 	switch (type) {
 	case DSM_MSG_PAGE:
@@ -259,7 +260,11 @@ static bool check_body(struct dsm_reader *r, u8 type)
 	case DSM_MSG_CSM_NOTICE:
 		return check_list(r, sizeof(struct dsm_wire_notice));
 	case DSM_MSG_CSM_NOTICE_ACK:
-		return dsm_reader_done(r);
+		return dsm_reader_left(r) == sizeof(__le64);
+	case DSM_MSG_CSM_WHERE:
+	case DSM_MSG_CSM_HERE:
+		dsm_reader_take(r, &dir, sizeof(dir));
+		return dsm_reader_done(r) && (type == DSM_MSG_CSM_HERE || (!dir.rkey && !dir.addr));
 	case DSM_MSG_CSM_DROP:
 	case DSM_MSG_CSM_DROP_ACK:
 		return check_list(r, sizeof(__le32));
@@ -299,7 +304,8 @@ int dsm_engine_check(const u8 *msg, u32 len,
 	switch (hdr.type) {
 	case DSM_MSG_FETCH:
 		dsm_reader_take(&r, &fetch, sizeof(fetch));
-		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_EXCLUSIVE || fetch.sink.reserved)
+		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_EXCLUSIVE || fetch.sink.reserved ||
+		    fetch.owner > DSM_MAX_NODES || fetch.reserved[0] || fetch.reserved[1])
 			return -EPROTO;
 		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
 	case DSM_MSG_DIFF_DIRECT:

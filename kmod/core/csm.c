@@ -6,10 +6,13 @@
  * The home says with each new version who may have a copy, and the writer tells those: one message per
  * receiver and step, acknowledged when it is in the receiver's inbox. The release is done after the last
  * acknowledgement, so whoever is ordered after it finds the notice in the inbox (L9, L36, mutant M11),
- * and its acquire looks at the inbox as a whole. Never touches page bytes.
+ * and its acquire looks at the inbox as a whole. With metadata=rdma a writer reads the set itself (dir.c), and
+ * notices go into rings (ring.c); messages take what does not fit there. Never touches page bytes.
  */
 #include "csm.h"
+#include "dir.h"
 #include "release.h"
+#include "ring.h"
 
 static_assert(DSM_MSG_BYTES < 8192u ||
 	      DSM_HDR_BYTES + sizeof(struct dsm_wire_direct) +
@@ -71,6 +74,9 @@ static void tell_one(struct dsm_engine *e, u16 to, const struct dsm_page *p, u64
 	struct dsm_msgbuf *m = e->csm.open[to];
 	struct dsm_request *q;
 
+	e->stats.notices_sent++;
+	if (dsm_page_has_word(p) && dsm_ring_put(e, to, p, ver))
+		return;
 	if (m && dsm_wire_room(m) < sizeof(notice)) {
 		post_to(e, to, acts);
 		m = NULL;
@@ -83,7 +89,6 @@ static void tell_one(struct dsm_engine *e, u16 to, const struct dsm_page *p, u64
 		e->rel[p->rel_cur].pending++;
 	}
 	dsm_wire_put(m, &notice, sizeof(notice));
-	e->stats.notices_sent++;
 }
 
 /**
@@ -116,6 +121,7 @@ void dsm_csm_post(struct dsm_engine *e, struct dsm_actions *acts)
 {
 	while (e->csm.opened)
 		post_to(e, __ffs64(e->csm.opened), acts);
+	dsm_ring_post(e, acts);
 }
 
 static void acked(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
@@ -134,16 +140,21 @@ static void acked(struct dsm_engine *e, struct dsm_request *q, struct dsm_action
  * @e:    engine
  * @from: sender
  * @hdr:  header
+ * @r:    body, checked
  * @acts: actions
  *
  * Context: engine lock held.
  * Return: 0, -EPROTO if it acknowledges what was not sent to @from.
  */
 int dsm_csm_on_notice_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
-			  struct dsm_actions *acts)
+			  struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_request *q;
+	__le64 taken;
 
+	dsm_reader_take(r, &taken, sizeof(taken));
+	if (dsm_ring_taken(e, from, le64_to_cpu(taken)))
+		return -EPROTO;
 	list_for_each_entry(q, &e->csm.sent[from], cont.link) {
 		if (q->xid != le32_to_cpu(hdr->xid))
 			continue;
@@ -165,6 +176,7 @@ void dsm_csm_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
 {
 	while (!list_empty(&e->csm.sent[node]))
 		acked(e, list_first_entry(&e->csm.sent[node], struct dsm_request, cont.link), acts);
+	dsm_ring_peer_lost(e, node, acts);
 }
 
 /* ---- being told ---- */
@@ -187,6 +199,42 @@ static void put_inbox(struct dsm_engine *e, const struct dsm_page *p)
 }
 
 /**
+ * dsm_csm_named() - the page of a notice
+ * @e:      engine
+ * @notice: as it came
+ *
+ * Context: engine lock held.
+ * Return: page; NULL if there is nothing to lose: it was never touched here, or the home has every acknowledged
+ * diff, or it is no such page.
+ */
+struct dsm_page *dsm_csm_named(struct dsm_engine *e, const struct dsm_wire_notice *notice)
+{
+	struct dsm_page *p = dsm_page_find(e, le32_to_cpu(notice->region), le32_to_cpu(notice->idx));
+
+	return p && dsm_page_is_csm(p) && p->home != e->self ? p : NULL;
+}
+
+/**
+ * dsm_csm_heard() - a notice goes into the inbox
+ * @e:      engine
+ * @notice: as it came
+ *
+ * Context: engine lock held.
+ */
+void dsm_csm_heard(struct dsm_engine *e, const struct dsm_wire_notice *notice)
+{
+	struct dsm_page *p = dsm_csm_named(e, notice);
+
+	if (!p)
+		return;
+	p->need = max(p->need, le64_to_cpu(notice->ver));
+	if (p->csm & DSM_CSM_TOLD)
+		return;
+	p->csm |= DSM_CSM_TOLD;
+	put_inbox(e, p);
+}
+
+/**
  * dsm_csm_on_notice() - message CSM_NOTICE
  * @e:    engine
  * @from: sender
@@ -205,24 +253,21 @@ int dsm_csm_on_notice(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 		      struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_wire_notice notice;
-	struct dsm_page *p;
+	struct dsm_msgbuf *m;
+	__le64 taken;
 
 	dsm_reader_skip(r, sizeof(struct dsm_wire_direct));
 	while (dsm_reader_left(r)) {
 		dsm_reader_take(r, &notice, sizeof(notice));
 		e->stats.notices_received++;
-		p = dsm_page_find(e, le32_to_cpu(notice.region), le32_to_cpu(notice.idx));
-		/* Never touched here, or its home has every acknowledged diff: nothing to lose. */
-		if (!p || !dsm_page_is_csm(p) || p->home == e->self)
-			continue;
-		p->need = max(p->need, le64_to_cpu(notice.ver));
-		if (p->csm & DSM_CSM_TOLD)
-			continue;
-		p->csm |= DSM_CSM_TOLD;
-		put_inbox(e, p);
+		dsm_csm_heard(e, &notice);
 	}
-	dsm_act_send(acts, dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_NOTICE_ACK, 0,
-				       le32_to_cpu(hdr->xid)));
+	/* Its ring may be full. */
+	dsm_ring_drain(e, from);
+	taken = cpu_to_le64(e->csm.seen[from]);
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_NOTICE_ACK, 0, le32_to_cpu(hdr->xid));
+	dsm_wire_put(m, &taken, sizeof(taken));
+	dsm_act_send(acts, m);
 	return 0;
 }
 

@@ -27,7 +27,10 @@ int dsm_csm_apply(struct dsm_engine *e, struct dsm_page **out, u32 max);
 int dsm_csm_on_notice(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		      struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_csm_on_notice_ack(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
-			  struct dsm_actions *acts);
+			  struct dsm_reader *r, struct dsm_actions *acts);
+/* A notice as it came: its page, if that may lose something; into the inbox with it. */
+struct dsm_page *dsm_csm_named(struct dsm_engine *e, const struct dsm_wire_notice *notice);
+void dsm_csm_heard(struct dsm_engine *e, const struct dsm_wire_notice *notice);
 
 /* ---- csm_home.c ---- */
 /* @from fetches: it may have a copy from now on. Before the bytes are read. */
@@ -44,6 +47,8 @@ static inline void dsm_csm_mapped(const struct dsm_engine *e, struct dsm_page *p
 		p->csm |= DSM_CSM_USED;
 }
 
+/* metadata=rdma: as @owner has the only copy, its bytes are to come home. @p in HOME. */
+void dsm_csm_want_from(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts);
 /* A page in HX is write-protected. */
 void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts);
 /* Who may have a copy, as an acknowledgement tells it. */
@@ -58,9 +63,11 @@ void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 
 /* ---- csm_copy.c ---- */
 /* A thread writes a copy in RD that may be the only one: ask. */
-void dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+bool dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* An exclusive copy came or was granted. */
 void dsm_csm_exclusive(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+/* To the home: there is nothing to give back. */
+void dsm_csm_nothing_back(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* A copy lost its right to a notice. */
 void dsm_csm_idle(struct dsm_engine *e, struct dsm_page *p);
 /* Tell homes of copies that are not used any more: at the end of an acquire. */

@@ -11,6 +11,7 @@
  * number. Never knows who else has a copy.
  */
 #include "csm.h"
+#include "dir.h"
 #include "fetch.h"
 #include "release.h"
 
@@ -35,14 +36,18 @@ static struct dsm_msgbuf *message(struct dsm_engine *e, const struct dsm_page *p
  * @acts: actions
  *
  * Context: engine lock held.
+ * Return: true if the answer comes, to a page in UPG; false: it cannot be.
  */
-void dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+bool dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	dsm_assert(!(p->flags & DSM_PF_UNACKED));
+	if (dsm_page_has_word(p) && !dsm_page_moves(p))
+		return dsm_dir_upgrade(e, p, acts);
 	dsm_page_set_state(p, DSM_PAGE_UPG);
 	p->xid = ++e->next_xid;
 	dsm_count_many(e, p->space, migration_attempts, dsm_page_moves(p));
 	dsm_act_send(acts, message(e, p, DSM_CLASS_REQ, DSM_MSG_CSM_UPGRADE, p->xid));
+	return true;
 }
 
 static void list_break(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
@@ -165,8 +170,44 @@ void dsm_csm_broken(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 	dsm_page_wake(p, acts);
 }
 
+/**
+ * dsm_csm_nothing_back() - the home has the bytes that it wants from here
+ * @e:    engine
+ * @p:    page that is not exclusive here
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_csm_nothing_back(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	const struct dsm_wire_csm body = { .idx = cpu_to_le32(p->idx), .granted = true };
+	struct dsm_msgbuf *m;
+
+	if (!dsm_engine_alive(e, p->home))
+		return;
+	m = dsm_msg_new(e, p->home, DSM_CLASS_RSP, DSM_MSG_CSM_BACK, p->space->id, 0);
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_act_send(acts, m);
+}
+
+/* Who has asked may have read the word before the page was given back, or before it was known to be had. */
+static int on_break_of_word(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	if (p->state == DSM_PAGE_EX && p->csm & DSM_CSM_BREAK)
+		return -EPROTO;
+	if (p->state == DSM_PAGE_EX)
+		list_break(e, p, acts);
+	else if (p->state == DSM_PAGE_UPG && dsm_dir_busy(p))
+		p->csm |= DSM_CSM_BREAK;
+	else
+		dsm_csm_nothing_back(e, p, acts);
+	return 0;
+}
+
 static int on_break(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
+	if (dsm_page_has_word(p))
+		return on_break_of_word(e, p, acts);
 	if (p->csm & DSM_CSM_BREAK)
 		return -EPROTO;
 	if (p->state == DSM_PAGE_EX)
@@ -198,8 +239,10 @@ static int on_grant(struct dsm_engine *e, struct dsm_page *p, const struct dsm_w
 static int on_back_ack(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	if (!(p->csm & DSM_CSM_BREAK) || p->state == DSM_PAGE_EX || p->state == DSM_PAGE_FET ||
-	    p->state == DSM_PAGE_UPG)
+	    p->state == DSM_PAGE_UPG || dsm_dir_busy(p))
 		return -EPROTO;
+	if (dsm_page_has_word(p) && dsm_dir_unown(e, p, acts))
+		return 0;
 	p->csm &= ~DSM_CSM_BREAK;
 	dsm_rel_replay(e, p, acts);
 	dsm_page_wake(p, acts);
@@ -277,7 +320,7 @@ static void send_drops(struct dsm_msgbuf **list, u32 n, struct dsm_actions *acts
  * @acts: actions
  *
  * Until it is acknowledged the page is not fetched: the home could take the fetch for older than
- * this, and forget a copy that is used (mutant M20).
+ * this, and forget a copy that is used (mutant M20). With metadata=rdma they leave the set themselves.
  *
  * Context: engine lock held, at the end of an acquire.
  */
@@ -285,7 +328,7 @@ void dsm_csm_drop(struct dsm_engine *e, struct dsm_actions *acts)
 {
 	struct dsm_msgbuf *list[DROP_MSGS], *m;
 	struct dsm_csm *c = &e->csm;
-	u32 i, n = 0;
+	u32 i, n = 0, left = 0;
 
 	for (i = 0; i < c->n_idle[0]; i++) {
 		struct dsm_page *p = c->idle[0][i];
@@ -293,6 +336,10 @@ void dsm_csm_drop(struct dsm_engine *e, struct dsm_actions *acts)
 		bool may = may_drop(e, p);
 
 		p->csm &= ~DSM_CSM_IDLE;
+		if (dsm_page_has_word(p)) {
+			left += may && left < DSM_DIR_LEAVES && dsm_dir_leave(e, p, acts);
+			continue;
+		}
 		m = may ? drop_message(e, p, list, &n) : NULL;
 		if (!m)
 			continue;

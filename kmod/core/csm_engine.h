@@ -22,6 +22,47 @@ struct dsm_page;
 #define DSM_CSM_BREAK 0x40u
 #define DSM_CSM_USED 0x80u	/* home: its own threads have used the page */
 
+/* dsm_page.dir: metadata=rdma. */
+#define DSM_DIR_IN 0x1u		/* this node is in the sharing set */
+#define DSM_DIR_OWNED 0x2u	/* when it came in, another node had the only copy: look before the next fetch */
+#define DSM_DIR_BUSY 0x4u	/* an atomic at the word, or the question where it is, is under way */
+
+/**
+ * struct dsm_dir - a region with metadata=rdma at this node (dir.h)
+ * @word:   by page: its word, if it is managed here; NULL: the region has none. The shell's; changed by
+ *          atomics only
+ * @own:    registration of @word
+ * @key:    by node: of its words; rkey 0: not told yet
+ * @late:   others used the region before this node came: whoever had its number may be in sharing sets; set by
+ *          the shell
+ * @ending: the region may go: nothing is changed at other nodes that need not be; set by the shell
+ */
+struct dsm_dir {
+	u64 *word;
+	struct dsm_key own;
+	struct dsm_key key[DSM_MAX_NODES];
+	bool late;
+	bool ending;
+};
+
+/**
+ * struct dsm_ring_out - notices for one node that go into its ring (ring.h)
+ * @put:    all that were ever given out to it, from the first on
+ * @posted: of these, those under way and before
+ * @taken:  of these, it said that it has taken so many
+ * @xid:    of the transfer under way, or 0
+ * @now:    bitmap of the release slots that wait for what is under way
+ * @next:   and for what is behind it
+ */
+struct dsm_ring_out {
+	u64 put;
+	u64 posted;
+	u64 taken;
+	u32 xid;
+	u32 now;
+	u32 next;
+};
+
 /* Pages of one generation that are remembered to be dropped; of more than that the home goes on to tell. */
 #define DSM_CSM_IDLE_PAGES 128u
 
@@ -36,6 +77,10 @@ struct dsm_page;
  * @breaking: how many in EX are with a flusher
  * @idle:    pages that lost their copy after the last acquire but one, and before
  * @n_idle:  their numbers
+ * @out:     by receiver: metadata=rdma
+ * @put:     bitmap of those of @out that this step has put something into
+ * @seen:    by sender: of its notices in our ring those that were taken
+ * @dirs:    there was a region with metadata=rdma
  */
 struct dsm_csm {
 	struct dsm_msgbuf *open[DSM_MAX_NODES];
@@ -47,6 +92,10 @@ struct dsm_csm {
 	u32 breaking;
 	struct dsm_page *idle[2][DSM_CSM_IDLE_PAGES];
 	u32 n_idle[2];
+	struct dsm_ring_out out[DSM_MAX_NODES];
+	u64 put;
+	u64 seen[DSM_MAX_NODES];
+	bool dirs;
 };
 
 #endif

@@ -10,6 +10,7 @@
  * forgotten before it has looked (L9, mutant M1).
  */
 #include "csm.h"
+#include "dir.h"
 #include "move.h"
 #include "release.h"
 
@@ -33,13 +34,14 @@ static u64 bit(u16 node)
 enum dsm_grant dsm_csm_register(struct dsm_engine *e, struct dsm_page *p, u16 from, enum dsm_fetch_want want)
 {
 	(void)e;
-	p->sharers |= bit(from);
+	if (!dsm_page_has_word(p))
+		p->sharers |= bit(from);
 	if (dsm_page_moves(p)) {
 		p->nacks = 0;
 		return want != DSM_WANT_EXCLUSIVE && p->state == DSM_PAGE_HOME ? DSM_GRANT_SOLE :
 										 DSM_GRANT_NONE;
 	}
-	if (p->sharers != bit(from) || p->csm & DSM_CSM_USED)
+	if (dsm_page_has_word(p) || p->sharers != bit(from) || p->csm & DSM_CSM_USED)
 		return DSM_GRANT_NONE;
 	if (want != DSM_WANT_EXCLUSIVE)
 		return DSM_GRANT_SOLE;
@@ -53,11 +55,41 @@ enum dsm_grant dsm_csm_register(struct dsm_engine *e, struct dsm_page *p, u16 fr
  * @p: page homed here
  *
  * Context: engine lock held, after the bytes of the version that it is asked for are in the frame.
- * Return: bitmap; this node is in it if its threads have used the page.
+ * Return: bitmap; this node is in it if its threads have used the page. 0 if a word says it.
  */
 u64 dsm_csm_sharers(const struct dsm_engine *e, const struct dsm_page *p)
 {
+	if (dsm_page_has_word(p))
+		return 0;
 	return p->sharers | (p->csm & DSM_CSM_USED ? bit(e->self) : 0);
+}
+
+static void lose(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	dsm_page_set_state(p, DSM_PAGE_LOST);
+	dsm_count(e, p->space, pages_lost);
+	dsm_csm_replay(e, p, acts);
+	dsm_page_wake(p, acts);
+}
+
+/**
+ * dsm_csm_want_from() - a word says that another node has the only copy
+ * @e:     engine
+ * @p:     page in HOME
+ * @owner: who; if it has given it back already, it says so
+ * @acts:  actions
+ *
+ * Context: engine lock held. Who asked is kept by the caller, and served when the page is in HOME again, or lost.
+ */
+void dsm_csm_want_from(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts)
+{
+	if (owner == e->self || !dsm_engine_alive(e, owner) || p->space->gone & bit(owner)) {
+		lose(e, p, acts);
+		return;
+	}
+	p->sharers = bit(owner);
+	dsm_page_set_state(p, DSM_PAGE_HO);
+	dsm_csm_want(e, p, acts);
 }
 
 /**
@@ -124,7 +156,9 @@ void dsm_csm_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions
 void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts)
 {
 	p->flags &= ~DSM_PF_FLUSH;
-	p->csm &= ~DSM_CSM_BREAK;
+	/* Until the word names no owner: the next version's set is read from it after that. */
+	if (!dsm_page_has_word(p) || !dsm_dir_unown(e, p, acts))
+		p->csm &= ~DSM_CSM_BREAK;
 	p->ver++;
 	dsm_count(e, p->space, excl_breaks);
 	if (pinned && !p->space->closing) {
@@ -148,8 +182,8 @@ void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 void dsm_csm_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
 {
 	struct dsm_page *p = dsm_page_find(e, q->region, q->value);
-	const struct dsm_asker to = { .node = q->node, .want = q->op, .xid = q->xid, .raddr = q->key,
-				      .rkey = q->count };
+	const struct dsm_asker to = { .node = q->node, .owner = DSM_NO_NODE, .want = q->op, .xid = q->xid,
+				      .raddr = q->key, .rkey = q->count };
 
 	dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	if (p && dsm_engine_alive(e, to.node))
@@ -170,7 +204,9 @@ static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
 		return 0;
 	}
 	/* Who has a copy is in the set, so it is exclusive nowhere. */
-	if (!(p->sharers & bit(from)) || (p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
+	if (dsm_page_has_word(p) ? !dsm_page_moves(p) : !(p->sharers & bit(from)))
+		return -EPROTO;
+	if ((p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
 		return -EPROTO;
 	if (dsm_move_may(p, to.want)) {
 		dsm_move_give(e, p, &to, p->ver == le64_to_cpu(body->ver), acts);
@@ -191,6 +227,7 @@ static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
 	return 0;
 }
 
+/* @data: NULL: the bytes are here already. */
 static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 *data,
 		   struct dsm_actions *acts)
 {
@@ -199,8 +236,17 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 
 	if (p->state == DSM_PAGE_LOST)
 		return 0;
-	if (p->state != DSM_PAGE_HB || p->home != e->self || p->sharers != bit(from))
+	if (p->state != DSM_PAGE_HB || p->home != e->self || p->sharers != bit(from) ||
+	    (!data && !dsm_page_has_word(p)))
 		return -EPROTO;
+	if (dsm_page_has_word(p))
+		p->sharers = 0;
+	if (!data) {
+		dsm_page_set_state(p, DSM_PAGE_HOME);
+		dsm_csm_replay(e, p, acts);
+		dsm_page_wake(p, acts);
+		return 0;
+	}
 	memcpy(dsm_env_bytes(p->frame), data, DSM_PAGE_BYTES);
 	p->ver++;
 	dsm_count(e, p->space, page_transfers);
@@ -278,7 +324,7 @@ int dsm_csm_on_home_message(struct dsm_engine *e, u16 from, const struct dsm_wir
 		return -EPROTO;
 	if (hdr->type == DSM_MSG_CSM_UPGRADE)
 		return on_upgrade(e, p, from, &body, le32_to_cpu(hdr->xid), acts);
-	return on_back(e, p, from, dsm_reader_skip(r, DSM_PAGE_BYTES), acts);
+	return on_back(e, p, from, body.granted ? NULL : dsm_reader_skip(r, DSM_PAGE_BYTES), acts);
 }
 
 /**
@@ -297,11 +343,7 @@ void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 {
 	bool owned = p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB;
 
-	if (owned && p->sharers == bit(node)) {
-		dsm_page_set_state(p, DSM_PAGE_LOST);
-		dsm_count(e, p->space, pages_lost);
-		dsm_csm_replay(e, p, acts);
-		dsm_page_wake(p, acts);
-	}
+	if (owned && p->sharers == bit(node))
+		lose(e, p, acts);
 	p->sharers &= ~bit(node);
 }

@@ -262,7 +262,7 @@ int dsm_direct_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_
 	for (scan = *r; dsm_reader_left(&scan);) {
 		dsm_reader_take(&scan, &idx, sizeof(idx));
 		p = dsm_page_find(e, region, le32_to_cpu(idx));
-		if (!p || !p->frame || !dsm_page_is_home(p) ||
+		if (!p || !p->frame || !dsm_page_takes_diffs(e, p) ||
 		    p->space->policy.diffpath == DSM_DIFFPATH_MSG)
 			return -EPROTO;
 	}

@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "barrier.h"
 #include "csm.h"
+#include "dir.h"
 #include "direct.h"
 #include "fetch.h"
 #include "flag.h"
@@ -153,6 +154,7 @@ bool dsm_engine_alive(const struct dsm_engine *e, u16 node)
 void dsm_space_add(struct dsm_engine *e, struct dsm_space *s)
 {
 	hlist_add_head(&s->link, &e->spaces[s->id % ARRAY_SIZE(e->spaces)]);
+	e->csm.dirs |= s->policy.metadata == DSM_METADATA_RDMA;
 }
 
 /**
@@ -381,7 +383,7 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 	case DSM_MSG_CSM_NOTICE:
 		return dsm_csm_on_notice(e, from, &hdr, &r, acts);
 	case DSM_MSG_CSM_NOTICE_ACK:
-		return dsm_csm_on_notice_ack(e, from, &hdr, acts);
+		return dsm_csm_on_notice_ack(e, from, &hdr, &r, acts);
 	case DSM_MSG_CSM_UPGRADE:
 	case DSM_MSG_CSM_BACK:
 	case DSM_MSG_CSM_DROP:
@@ -391,6 +393,10 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 	case DSM_MSG_CSM_BACK_ACK:
 	case DSM_MSG_CSM_DROP_ACK:
 		return dsm_csm_on_copy_message(e, from, &hdr, &r, acts);
+	case DSM_MSG_CSM_WHERE:
+		return dsm_dir_on_where(e, from, &hdr, &r, acts);
+	case DSM_MSG_CSM_HERE:
+		return dsm_dir_on_here(e, from, &hdr, &r, acts);
 	case DSM_MSG_SC_GET:
 	case DSM_MSG_SC_BACK:
 	case DSM_MSG_SC_DONE:
@@ -504,6 +510,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 	note_gone(e, node);
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
+	dsm_dir_peer_lost(e, node);
 	dsm_know_peer_lost(e, node, acts);
 	dsm_pipe_peer_lost(e, node, acts);
 	dsm_csm_peer_lost(e, node, acts);

@@ -146,7 +146,9 @@ struct dsm_sc {
  *            a hint that a NACK corrects
  * @state:    enum dsm_page_state; changed only by set_state() in page.c
  * @flags:    DSM_PF_* or DSM_SCF_*
- * @rel_cur:  release slot that gets this flush or unacked diff; sc, at the home: who is being served
+ * @rel_cur:  release slot that gets this flush or unacked diff
+ * @dir:      DSM_DIR_*
+ * @asker:    sc: in their place: at the home: who is being served
  * @rel_next: release slot that waits (PENDING)
  * @nacks:    NACKs in a row; home=migrate, at the home: moves in a row
  * @csm:      DSM_CSM_*
@@ -175,7 +177,13 @@ struct dsm_page {
 	u16 home;
 	u16 flags;
 	u8 state;
-	u8 rel_cur;
+	union {
+		struct {
+			u8 rel_cur : 4;
+			u8 dir : 4;
+		};
+		u8 asker;
+	};
 	u8 rel_next : 4;
 	u8 nacks : 4;
 	u8 csm;
@@ -201,6 +209,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  *           the one that a flag wait or a barrier waits for
  * @gone:    bitmap: nodes that were lost since this node knows the region
  * @policy:  settings
+ * @dir:     metadata=rdma
  * @slots:   locks shared with processes, or NULL; set once
  * @closing: the region goes and nobody uses it: no page stays dirty; set by the shell
  * @all_told: every notice of this region that this node had to apply, it has applied; set by the
@@ -220,6 +229,7 @@ struct dsm_space {
 	u64 users;
 	u64 gone;
 	struct dsm_policy policy;
+	struct dsm_dir dir;
 	struct dsm_slots *slots;
 	bool closing;
 	bool all_told;
@@ -330,11 +340,6 @@ struct dsm_actions {
 	u64 alarm_ns;
 };
 
-/* A registration of whole pages at some node: page i of its 2 MiB chunk is at addr + i pages. */
-struct dsm_key {
-	u64 addr;
-	u32 rkey;
-};
 #define DSM_CHUNK_PAGES 512u
 
 void dsm_actions_init(struct dsm_actions *acts);
@@ -500,7 +505,7 @@ struct dsm_letters {
  * @cached:      struct dsm_lock: tokens cached here for other managers, oldest first
  * @n_cached:    length of @cached
  * @n_locks:     objects in @locks
- * @rsync:       memory for sync=rdma, or NULL; the shell's
+ * @rsync:       memory for sync=rdma and metadata=rdma, or NULL; the shell's
  * @rsync_used:  bitmap of the words in it that are given out
  * @mail_key:    by peer: registration of its mail; rkey 0: not told yet
  * @letters:     by peer

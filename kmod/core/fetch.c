@@ -27,11 +27,12 @@ static enum dsm_fetch_want want_of(const struct dsm_page *p)
 	return p->flags & DSM_PF_AHEAD ? DSM_WANT_LOOK : DSM_WANT_COPY;
 }
 
-static void send_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+static void send_fetch(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts)
 {
 	struct dsm_wire_fetch body = {
 		.idx = cpu_to_le32(p->idx),
 		.want = want_of(p),
+		.owner = owner == DSM_NO_NODE ? 0 : owner + 1,
 		.need = cpu_to_le64(p->need),
 	};
 	struct dsm_msgbuf *m;
@@ -46,6 +47,20 @@ static void send_fetch(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 	if (p->space->policy.fetch != DSM_FETCH_COPY && p->state == DSM_PAGE_FET)
 		m->sink = p->frame;
 	dsm_act_send(acts, m);
+}
+
+/* With metadata=rdma from within the sharing set only, and knowing who had the only copy (L38, mutant M105). */
+static bool must_enter(const struct dsm_page *p)
+{
+	return dsm_page_has_word(p) && (!(p->dir & DSM_DIR_IN) || p->dir & DSM_DIR_OWNED);
+}
+
+static bool ask(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	if (must_enter(p))
+		return dsm_dir_enter(e, p, acts);
+	send_fetch(e, p, DSM_NO_NODE, acts);
+	return true;
 }
 
 /* The home's registration, if the page may be read: then @key is that of its chunk. */
@@ -120,7 +135,8 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 {
 	struct dsm_key key;
 
-	if (!dsm_engine_alive(e, p->home))
+	if (!dsm_engine_alive(e, p->home) ||
+	    (must_enter(p) && !dsm_engine_alive(e, dsm_page_manager(p->space, p->idx))))
 		return -EHOSTDOWN;
 	if (dsm_fetch_must_wait(p))
 		return DSM_PAGE_NONE;
@@ -138,7 +154,7 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 	if (can_read(e, p, &key))
 		start_read(e, p, &key, acts);
 	else
-		send_fetch(e, p, acts);
+		ask(e, p, acts);
 	return DSM_PAGE_NONE;
 }
 
@@ -165,7 +181,8 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		bool read;
 
 		if (p->state != DSM_PAGE_INV || dsm_fetch_must_wait(p) ||
-		    !dsm_engine_alive(e, p->home))
+		    !dsm_engine_alive(e, p->home) ||
+		    (must_enter(p) && !dsm_engine_alive(e, dsm_page_manager(p->space, p->idx))))
 			continue;
 		if (is_untold(e, p)) {
 			dsm_count(e, p->space, zero_local);
@@ -180,7 +197,7 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		p->flags |= DSM_PF_AHEAD;
 		dsm_count(e, p->space, ahead_issued);
 		if (!read)
-			send_fetch(e, p, acts);
+			ask(e, p, acts);
 		else if (x && x->dst == p->home && x->rkey == key.rkey &&
 			 x->idx + x->n_segs == p->idx && p->idx % DSM_CHUNK_PAGES)
 			add_seg(x, p, p->frame);
@@ -260,11 +277,28 @@ static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct d
 	if (home == e->self)
 		return -EPROTO;
 	p->home = home;
-	if (dsm_engine_alive(e, home))
-		send_fetch(e, p, acts);
-	else
+	if (!dsm_engine_alive(e, home) || !ask(e, p, acts))
 		unanswered(e, p, acts);
 	return 0;
+}
+
+/**
+ * dsm_fetch_entered() - a page is in the sharing set, and may be fetched
+ * @e:      engine
+ * @p:      page in FET
+ * @status: 0, or why it is not
+ * @owner:  node that had the only copy, or DSM_NO_NODE
+ * @acts:   actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_fetch_entered(struct dsm_engine *e, struct dsm_page *p, int status, u16 owner,
+		       struct dsm_actions *acts)
+{
+	if (status || !dsm_engine_alive(e, p->home))
+		unanswered(e, p, acts);
+	else
+		send_fetch(e, p, owner, acts);
 }
 
 static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
@@ -275,6 +309,7 @@ static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 	memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
 	p->home = e->self;
 	p->ver = ver;
+	p->dir &= ~DSM_DIR_OWNED;
 	if (dsm_page_is_csm(p))
 		p->sharers = 0;
 	dsm_page_set_state(p, DSM_PAGE_HOME);
@@ -284,7 +319,7 @@ static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 static bool may_grant(const struct dsm_page *p, u8 grant, u64 ver)
 {
 	if (grant == DSM_GRANT_EXCLUSIVE)
-		return p->state == DSM_PAGE_FET && p->csm & DSM_CSM_WRITER && ver >= p->need;
+		return !dsm_page_has_word(p) && p->state == DSM_PAGE_FET && p->csm & DSM_CSM_WRITER && ver >= p->need;
 	/* A break is only sent to who was granted the page. */
 	return (grant == DSM_GRANT_NONE || dsm_page_is_csm(p)) && !(p->csm & DSM_CSM_BREAK);
 }
@@ -310,6 +345,7 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (!may_grant(p, body->grant, ver))
 		return -EPROTO;
 	p->flags |= DSM_PF_HOMED;
+	p->dir &= ~DSM_DIR_OWNED;
 	/*
 	 * The reply predates a notice that was applied meanwhile (L16, mutant M19). Of an exclusive
 	 * page there is no newer version until it is given back.
@@ -322,7 +358,7 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 		if (p->flags & DSM_PF_AHEAD)
 			unanswered(e, p, acts);
 		else
-			send_fetch(e, p, acts);
+			send_fetch(e, p, DSM_NO_NODE, acts);
 		return -EAGAIN;
 	}
 	if (body->status == DSM_PAGE_STATUS_ZERO)
@@ -332,7 +368,9 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (body->status == DSM_PAGE_STATUS_WRITTEN)
 		dsm_count(e, p->space, page_writes);
 	install(e, p, ver, data, body->status == DSM_PAGE_STATUS_ZERO, acts);
-	p->csm &= ~DSM_CSM_SOLE;
+	/* Who had a copy before this node had one, it has seen itself. */
+	if (!dsm_page_has_word(p) || dsm_page_moves(p))
+		p->csm &= ~DSM_CSM_SOLE;
 	if (body->grant == DSM_GRANT_EXCLUSIVE)
 		dsm_csm_exclusive(e, p, acts);
 	else if (body->grant == DSM_GRANT_SOLE)
@@ -354,7 +392,7 @@ static int ask_no_more(struct dsm_engine *e, struct dsm_page *p, u16 home, struc
 
 static bool awaits(const struct dsm_page *p, u8 status)
 {
-	if (p->flags & DSM_PF_READ)
+	if (p->flags & DSM_PF_READ || dsm_dir_busy(p))
 		return false;
 	if (p->state == DSM_PAGE_UPG)
 		return status == DSM_PAGE_STATUS_NACK || status == DSM_PAGE_STATUS_MOVED;

@@ -7,7 +7,7 @@
 #ifndef DSM_CORE_FETCH_H
 #define DSM_CORE_FETCH_H
 
-#include "page.h"
+#include "dir.h"
 
 /*
  * Start a fetch of a page in INV or WRS. DSM_PAGE_NONE: wait; DSM_PAGE_READABLE: no fetch was
@@ -22,7 +22,7 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 static inline bool dsm_fetch_must_wait(const struct dsm_page *p)
 {
 	return p->flags & (DSM_PF_UNACKED | DSM_PF_FLUSH | DSM_PF_TODO) ||
-	       p->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK);
+	       p->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK) || dsm_dir_busy(p);
 }
 
 /* Pages that one step of dsm_fetch_ahead() takes at most. */
@@ -33,6 +33,9 @@ static inline bool dsm_fetch_must_wait(const struct dsm_page *p)
  */
 u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct dsm_actions *acts);
 
+/* For dir.c: a page in FET is in the sharing set, and @owner has the only copy; or @status says why not. */
+void dsm_fetch_entered(struct dsm_engine *e, struct dsm_page *p, int status, u16 owner,
+		       struct dsm_actions *acts);
 /* Step of a message PAGE (called by the dispatcher). */
 int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		       struct dsm_reader *r, struct dsm_actions *acts);

@@ -11,6 +11,7 @@
  */
 #include "interval.h"
 #include "csm.h"
+#include "ring.h"
 #include "rsync.h"
 
 static u32 record_bytes(u32 count)
@@ -539,7 +540,7 @@ static bool unapplied(const struct dsm_engine *e)
  */
 bool dsm_acq_needed(const struct dsm_engine *e)
 {
-	return e->acq_busy || e->inval_all || !list_empty(&e->csm.inbox) || unapplied(e);
+	return e->acq_busy || e->inval_all || !list_empty(&e->csm.inbox) || dsm_ring_waits(e) || unapplied(e);
 }
 
 /**
@@ -599,6 +600,10 @@ int dsm_acq_next(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *mor
 		*more = true;
 		return dsm_csm_apply(e, out, max);
 	}
+	*more = false;
+	n = dsm_ring_apply(e, out, max, more);
+	if (*more)
+		return n;
 	for (k = 0; k < e->n_nodes; k++) {
 		struct dsm_interval *rec = first_above(e, k, e->applied[k]);
 

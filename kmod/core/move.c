@@ -67,7 +67,7 @@ void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_as
 	p->home = to->node;
 	p->need = p->ver;
 	p->nacks = 0;
-	p->csm &= ~DSM_CSM_USED;
+	p->csm &= ~(DSM_CSM_USED | DSM_CSM_SOLE);
 	p->flags &= ~DSM_PF_UNCLAIMED;
 	dsm_page_set_state(p, used ? DSM_PAGE_RD : DSM_PAGE_INV);
 }
@@ -156,6 +156,7 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 	p->nacks = moved.moves;
 	p->flags &= ~DSM_PF_DISCARD;
 	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE | DSM_CSM_WRITER);
+	p->dir &= ~DSM_DIR_OWNED;
 	dsm_page_set_state(p, DSM_PAGE_HOME);
 	dsm_page_fault(e, p, write, acts);
 	dsm_page_replay(e, p, acts);

@@ -15,7 +15,8 @@
 /* At the home: shall who asks for this become home? */
 static inline bool dsm_move_may(const struct dsm_page *p, u8 want)
 {
-	if (p->state != DSM_PAGE_HOME)
+	/* UNACKED: its last version is being told of from here. */
+	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED)
 		return false;
 	if (p->flags & DSM_PF_UNCLAIMED)
 		return want == DSM_WANT_COPY || want == DSM_WANT_EXCLUSIVE;

@@ -11,6 +11,7 @@
 #include "page.h"
 #include "csm.h"
 #include "diff.h"
+#include "dir.h"
 #include "fetch.h"
 #include "move.h"
 #include "pipe.h"
@@ -44,10 +45,11 @@ void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p
 static int write_fault(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	if (p->state == DSM_PAGE_RD && p->csm & DSM_CSM_SOLE && !dsm_fetch_must_wait(p) &&
-	    dsm_engine_alive(e, p->home)) {
-		dsm_csm_upgrade(e, p, acts);
+	    dsm_engine_alive(e, p->home) && dsm_csm_upgrade(e, p, acts))
 		return DSM_PAGE_NONE;
-	}
+	if (p->state == DSM_PAGE_HOME && dsm_page_has_word(p) && p->csm & DSM_CSM_SOLE &&
+	    !dsm_fetch_must_wait(p) && dsm_dir_upgrade(e, p, acts))
+		return DSM_PAGE_NONE;
 	if (p->state == DSM_PAGE_RD) {
 		p->twin = dsm_pool_take(e, DSM_POOL_TWIN);
 		memcpy(dsm_env_bytes(p->twin), dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
@@ -98,6 +100,8 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
 	case DSM_PAGE_WR:
 	case DSM_PAGE_EX:
 	case DSM_PAGE_HX:
+		if (p->home == e->self && dsm_dir_bars(p))
+			return dsm_dir_busy(p) || dsm_dir_enter(e, p, acts) ? DSM_PAGE_NONE : -EHOSTDOWN;
 		dsm_fetch_used(e, p);
 		if (p->home == e->self) {
 			p->csm |= DSM_CSM_USED;
@@ -135,8 +139,9 @@ enum dsm_page_right dsm_page_right(const struct dsm_page *p)
 		return dsm_sc_right(p);
 	switch (p->state) {
 	case DSM_PAGE_RD:
-	case DSM_PAGE_HOME:
 		return DSM_PAGE_READABLE;
+	case DSM_PAGE_HOME:
+		return dsm_dir_bars(p) ? DSM_PAGE_NONE : DSM_PAGE_READABLE;
 	case DSM_PAGE_UPG:
 		return p->csm & DSM_CSM_STALE ? DSM_PAGE_NONE : DSM_PAGE_READABLE;
 	case DSM_PAGE_WR:
@@ -171,6 +176,10 @@ bool dsm_page_busy(const struct dsm_engine *e, const struct dsm_page *p)
 	case DSM_PAGE_UPG:
 	case DSM_PAGE_HB:
 		return true;	/* its own answer, or the step of a loss, ends it */
+	case DSM_PAGE_HOME:
+		if (dsm_dir_bars(p))
+			return dsm_dir_busy(p);
+		fallthrough;
 	default:
 		return p->flags & DSM_PF_FLUSH;
 	}
@@ -336,6 +345,13 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 		    struct dsm_actions *acts)
 {
 	if (dsm_page_is_home(p)) {
+		/* While this node is in the set, it has looked there and nobody else can be an owner. */
+		if (to->owner != DSM_NO_NODE && dsm_dir_bars(p) && p->state == DSM_PAGE_HOME &&
+		    !dsm_page_moves(p)) {
+			if (defer(e, p, to))
+				dsm_csm_want_from(e, p, to->owner == to->node ? e->self : to->owner, acts);
+			return;
+		}
 		if (dsm_move_may(p, to->want))
 			dsm_move_give(e, p, to, false, acts);
 		else
@@ -353,8 +369,13 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 		dsm_page_set_state(p, DSM_PAGE_INV);
 		reply_page(e, p, to, DSM_PAGE_STATUS_HOME, DSM_GRANT_NONE, to->node, acts);
 		return;
-	case DSM_PAGE_FET:
 	case DSM_PAGE_UPG:
+		if (p->home == e->self && dsm_page_has_word(p)) {
+			defer(e, p, to);
+			return;
+		}
+		fallthrough;
+	case DSM_PAGE_FET:
 		/*
 		 * Perhaps our own claim is under way, and the
 		 * manager knows already (decisions.md P14a).
@@ -404,8 +425,8 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 		/* Who is lost gets nothing: it would never give it back. */
 		if (dsm_engine_alive(e, q->node))
 			dsm_page_serve(e, p, &(struct dsm_asker){ .node = q->node, .want = q->op,
-								  .xid = q->xid, .raddr = q->key,
-								  .rkey = q->count }, acts);
+								  .owner = DSM_NO_NODE, .xid = q->xid,
+								  .raddr = q->key, .rkey = q->count }, acts);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	}
 }
@@ -424,16 +445,18 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		      struct dsm_reader *r, struct dsm_actions *acts)
 {
-	struct dsm_asker to = { .node = from, .xid = le32_to_cpu(hdr->xid) };
+	struct dsm_asker to = { .node = from, .xid = le32_to_cpu(hdr->xid), .owner = DSM_NO_NODE };
 	struct dsm_wire_fetch body;
 	struct dsm_page *p;
 
 	dsm_reader_take(r, &body, sizeof(body));
 	to.want = body.want;
+	if (body.owner)
+		to.owner = body.owner - 1;
 	to.raddr = le64_to_cpu(body.sink.addr);
 	to.rkey = le32_to_cpu(body.sink.rkey);
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
-	if (!p || dsm_page_is_sc(p))
+	if (!p || dsm_page_is_sc(p) || (body.owner && !dsm_page_has_word(p)))
 		return -EPROTO;
 	dsm_page_serve(e, p, &to, acts);
 	return 0;
@@ -519,7 +542,7 @@ int dsm_page_on_diff(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		p = dsm_page_find(e, region, le32_to_cpu(rec.idx));
 		if (p && dsm_page_may_move(p) && p->home != e->self)
 			return dsm_move_back(e, p, from, hdr, r, acts);
-		if (!p || !p->frame || !dsm_page_is_home(p))
+		if (!p || !p->frame || !dsm_page_takes_diffs(e, p))
 			return -EPROTO;
 	}
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_DIFF_ACK, region, le32_to_cpu(hdr->xid));
@@ -546,7 +569,8 @@ static int acked(struct dsm_engine *e, struct dsm_page *p, u16 from, const struc
 	bool shared = quiet || le32_to_cpu(ack->status) == DSM_ACK_SHARED;
 
 	if (!p || dsm_page_is_sc(p) || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
-	    shared != dsm_page_is_csm(p) || (quiet && !dsm_page_moves(p)) || (!shared && told + 1 != ver))
+	    shared != dsm_page_is_csm(p) || (quiet && !dsm_page_moves(p)) || (!shared && told + 1 != ver) ||
+	    dsm_dir_busy(p))
 		return -EPROTO;
 	/*
 	 * Others' diffs in between are missing from our
@@ -557,12 +581,18 @@ static int acked(struct dsm_engine *e, struct dsm_page *p, u16 from, const struc
 		p->ver = ver;
 	else if (p->state == DSM_PAGE_INV)
 		p->ver = max(p->ver, ver);
-	p->flags &= ~DSM_PF_UNACKED;
 	if (shared) {
 		p->csm &= ~DSM_CSM_SOLE;
 		p->csm |= (dsm_page_moves(p) ? quiet : !told) ? DSM_CSM_SOLE : 0;
-		dsm_csm_tell(e, p, ver, told, acts);
 	}
+	/* The bytes are at home: who has a copy by now is told (mutant M106). */
+	if (dsm_page_has_word(p)) {
+		dsm_dir_tell(e, p, ver, acts);
+		return 0;
+	}
+	p->flags &= ~DSM_PF_UNACKED;
+	if (shared)
+		dsm_csm_tell(e, p, ver, told, acts);
 	dsm_rel_page_done(e, p, ver, 0, acts);
 	dsm_rel_replay(e, p, acts);
 	dsm_page_wake(p, acts);
@@ -622,12 +652,14 @@ void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 	}
 	if (p->home == e->self && dsm_page_is_csm(p))
 		dsm_csm_home_peer_lost(e, p, node, acts);
+	dsm_dir_page_peer_lost(e, p, node, acts);
 	if (p->home != node)
 		return;
 	dsm_fetch_peer_lost(e, p);
 	if (dsm_page_is_csm(p))
 		dsm_csm_copy_peer_lost(e, p, acts);
-	if (p->flags & DSM_PF_UNACKED) {
+	/* If an atomic is under way, it was acknowledged. */
+	if (p->flags & DSM_PF_UNACKED && !dsm_dir_busy(p)) {
 		p->flags &= ~DSM_PF_UNACKED;
 		dsm_rel_page_done(e, p, 0, -EHOSTDOWN, acts);
 	}

@@ -71,6 +71,7 @@ static inline void dsm_page_set_state(struct dsm_page *p, enum dsm_page_state st
 /* Where an answer goes: node, what it asked for, its request, and where it wants the bytes. */
 struct dsm_asker {
 	u16 node;
+	u16 owner;		/* metadata=rdma: who had the only copy, or DSM_NO_NODE */
 	u8 want;
 	u32 xid;
 	u64 raddr;
@@ -97,6 +98,12 @@ static inline bool dsm_page_is_csm(const struct dsm_page *p)
 	return p->space->policy.consistency == DSM_CONSISTENCY_CASHMERE;
 }
 
+/* metadata=rdma: is who has copies said by a word that all nodes change by atomics (dir.h)? */
+static inline bool dsm_page_has_word(const struct dsm_page *p)
+{
+	return p->space->policy.metadata == DSM_METADATA_RDMA;
+}
+
 /* May its home move at all? */
 static inline bool dsm_page_may_move(const struct dsm_page *p)
 {
@@ -114,6 +121,17 @@ static inline bool dsm_page_is_home(const struct dsm_page *p)
 {
 	return p->state == DSM_PAGE_HOME || p->state == DSM_PAGE_HOMEW ||
 	       (p->state == DSM_PAGE_HX && !dsm_page_is_csm(p));
+}
+
+/*
+ * With metadata=rdma also while it asks a node that may have given its only copy back already, or whether others have
+ * copies.
+ */
+static inline bool dsm_page_takes_diffs(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return dsm_page_is_home(p) || (dsm_page_has_word(p) && p->home == e->self &&
+				       (p->state == DSM_PAGE_HB || p->state == DSM_PAGE_UPG ||
+					p->state == DSM_PAGE_LOST));
 }
 
 static inline void dsm_page_wake(const struct dsm_page *p, struct dsm_actions *acts)

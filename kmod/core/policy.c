@@ -8,6 +8,7 @@
  */
 #include "policy.h"
 #include "array.h"
+#include "dir.h"
 #include "presets.h"
 
 static const char * const keys_later[] = { "bcast" };
@@ -26,6 +27,7 @@ static const struct choice {
 	{ "diffpath", offsetof(struct dsm_policy, diffpath), { "auto", "msg", "write" },
 	  "auto, msg or write" },
 	{ "grain", offsetof(struct dsm_policy, grain_log2), { "1", NULL, "4", "8" }, "1, 4 or 8" },
+	{ "metadata", offsetof(struct dsm_policy, metadata), { "msg", "rdma" }, "msg or rdma" },
 	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
 	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
 	{ "around", offsetof(struct dsm_policy, around), { "off", "on" }, "on or off" },
@@ -162,19 +164,6 @@ static int set_consistency(struct dsm_policy *p, const struct word *v, char *why
 	return -EINVAL;
 }
 
-/* Who has copies is known to the home, which is told by messages: there is nothing to choose yet. */
-static int set_metadata(const struct word *v, char *why, u32 why_bytes)
-{
-	if (word_is(v, "msg"))
-		return 0;
-	if (word_is(v, "rdma")) {
-		snprintf(why, why_bytes, "metadata=rdma is not in this version; use metadata=msg");
-		return -EOPNOTSUPP;
-	}
-	snprintf(why, why_bytes, "metadata=%.*s: use msg", (int)v->len, v->at);
-	return -EINVAL;
-}
-
 /* "pipe", "pipe:BYTES" or "pipe:BYTES:DEPTH". */
 static bool parse_pipe(struct dsm_policy *p, const struct word *v)
 {
@@ -265,8 +254,6 @@ static int set_one(struct dsm_policy *p, const struct word *key, const struct wo
 		return set_home(p, val, why, why_bytes);
 	if (word_is(key, "consistency"))
 		return set_consistency(p, val, why, why_bytes);
-	if (word_is(key, "metadata"))
-		return set_metadata(val, why, why_bytes);
 	if (word_is(key, "diff"))
 		return set_diff(p, val, why, why_bytes);
 	if (word_is(key, "data"))
@@ -300,6 +287,11 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 	if (p->consistency == DSM_CONSISTENCY_CASHMERE && p->fetch == DSM_FETCH_READ) {
 		snprintf(why, why_bytes,
 			 "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies");
+		return -EINVAL;
+	}
+	if (p->metadata == DSM_METADATA_RDMA && p->consistency != DSM_CONSISTENCY_CASHMERE) {
+		snprintf(why, why_bytes,
+			 "metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told");
 		return -EINVAL;
 	}
 	if (p->home == DSM_HOME_MIGRATE && p->consistency != DSM_CONSISTENCY_CASHMERE) {
@@ -363,17 +355,30 @@ int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 wh
 }
 
 /**
- * dsm_policy_suits() - can these nodes be a region's members?
+ * dsm_policy_suits() - can these nodes be members of a region?
  * @p:         settings
  * @nodes:     bitmap
+ * @pages:     of the region
  * @why:       on refusal: one line
  * @why_bytes: room in @why
  *
  * Context: any.
  * Return: 0, -EOPNOTSUPP.
  */
-int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, char *why, u32 why_bytes)
+int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, u64 pages, char *why, u32 why_bytes)
 {
+	if (p->metadata == DSM_METADATA_RDMA && nodes >> DSM_DIR_NODES) {
+		snprintf(why, why_bytes,
+			 "metadata=rdma has a bit for each of the nodes 0 to %u, and the cluster has others; use metadata=msg",
+			 DSM_DIR_NODES - 1);
+		return -EOPNOTSUPP;
+	}
+	if (p->metadata == DSM_METADATA_RDMA && pages > DSM_DIR_PAGES) {
+		snprintf(why, why_bytes,
+			 "metadata=rdma has words for %u pages, and the region is longer; use metadata=msg",
+			 DSM_DIR_PAGES);
+		return -EOPNOTSUPP;
+	}
 	if (p->algo != DSM_ALGO_ARRAY || nodes < 1ull << DSM_ARRAY_NODES)
 		return 0;
 	snprintf(why, why_bytes,
@@ -405,10 +410,14 @@ void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 	else
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",diff=pipe:%u:%u",
 			       p->pipe_bytes, p->pipe_depth);
-	for (i = 0; i < ARRAY_SIZE(choices); i++)
+	for (i = 0; i < ARRAY_SIZE(choices); i++) {
+		/* Only cashmere has a choice. */
+		if (choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata)
+			continue;
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",%s=%s",
 			       choices[i].key,
 			       choices[i].words[*((const u8 *)p + choices[i].offset)]);
+	}
 }
 
 /**

@@ -30,6 +30,9 @@ enum dsm_diff_mode { DSM_DIFF_MODE_PIPE, DSM_DIFF_MODE_ORIG };
 /* Records to the home's CPU, each run straight into its frame, or what costs less. */
 enum dsm_diffpath { DSM_DIFFPATH_AUTO, DSM_DIFFPATH_MSG, DSM_DIFFPATH_WRITE };
 
+/* Who has copies and what was written: told by messages, or by atomics and remote writes. */
+enum dsm_metadata { DSM_METADATA_MSG, DSM_METADATA_RDMA };
+
 enum dsm_sync { DSM_SYNC_MSG, DSM_SYNC_RDMA };
 
 /* For sync=rdma: queue locks, or seed 000's array locks and array-and-sense barriers. */
@@ -48,6 +51,7 @@ enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
  * @diff:        enum dsm_diff_mode
  * @diffpath:    enum dsm_diffpath
  * @grain_log2:  grain of diffs, 1 << this bytes: 0 (exact), 2 or 3
+ * @metadata:    enum dsm_metadata
  * @sync:        enum dsm_sync
  * @algo:        enum dsm_algo
  * @around:      1 = fault-around on sequential and strided faults
@@ -62,6 +66,7 @@ struct dsm_policy {
 	u8 diff;
 	u8 diffpath;
 	u8 grain_log2;
+	u8 metadata;
 	u8 sync;
 	u8 algo;
 	u8 around;
@@ -85,13 +90,19 @@ static inline bool dsm_policy_may_move(const struct dsm_policy *p)
 	       p->diff == DSM_DIFF_MODE_ORIG && p->diffpath == DSM_DIFFPATH_MSG;
 }
 
+/* Does it need atomics of the device, and memory for one-sided transfers? */
+static inline bool dsm_policy_wants_atomics(const struct dsm_policy *p)
+{
+	return p->sync == DSM_SYNC_RDMA || p->metadata == DSM_METADATA_RDMA;
+}
+
 /*
  * Parse @text ("" = all defaults). On refusal -EINVAL (unknown word) or -EOPNOTSUPP (known, not
  * in this version) and one line in @why.
  */
 int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 why_bytes);
-/* Can these nodes be members? -EOPNOTSUPP and one line in @why if not. */
-int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, char *why, u32 why_bytes);
+/* Can these nodes be members of a region of @pages? -EOPNOTSUPP and one line in @why if not. */
+int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, u64 pages, char *why, u32 why_bytes);
 /* The settings as text that parses back to the same. */
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes);
 /*

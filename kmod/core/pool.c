@@ -8,6 +8,7 @@
 #include "barrier.h"
 #include "flag.h"
 #include "lock.h"
+#include "dir.h"
 #include "rlock.h"
 
 /**
@@ -29,7 +30,9 @@ u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind)
 	else if (kind == DSM_POOL_INTERVAL)
 		want = DSM_STEP_INTERVALS;
 	else if (kind == DSM_POOL_XFER)
-		want = DSM_STEP_XFERS + (e->rsync ? e->n_nodes : 0);	/* a letter to each */
+		/* A letter to each; what is written into each ring. */
+		want = DSM_STEP_XFERS + (e->rsync ? e->n_nodes : 0) +
+		       (e->csm.dirs ? DSM_STEP_DIR + 2 * e->n_nodes : 0);
 	return want - min(want, e->pool[kind].count);
 }
 

@@ -11,6 +11,7 @@
  */
 #include "release.h"
 #include "csm.h"
+#include "dir.h"
 #include "interval.h"
 #include "page.h"
 #include "pipe.h"
@@ -50,6 +51,8 @@ void dsm_dirty_add(struct dsm_engine *e, struct dsm_page *p)
  */
 bool dsm_rel_alone(const struct dsm_page *p)
 {
+	if (dsm_page_has_word(p))
+		return false;
 	return dsm_page_is_csm(p) ? !p->sharers : p->csm & DSM_CSM_SOLE;
 }
 
@@ -298,6 +301,11 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 		else
 			p->state = DSM_PAGE_HOME;
 		p->ver++;
+		if (dsm_page_has_word(p)) {
+			dsm_dir_tell(e, p, p->ver, acts);
+			wake_writers(p, acts);
+			return false;
+		}
 		if (dsm_page_is_csm(p))
 			dsm_csm_tell(e, p, p->ver, p->sharers, acts);
 		/* Copies that were given out until now are older. Of a READ nobody hears. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Memory for synchronisation without the other side's processor (sync=rdma): words that are
- * changed by atomics only, and mail that peers read or write. One of each per node, made with the
+ * Memory for synchronisation and notices without the other side's processor (sync=rdma, metadata=rdma): words
+ * that are changed by atomics only, and mail that peers read or write. One of each per node, made with the
  * first region that needs it, reachable until the node leaves.
  *
  * Words are reached with the key that their manager gives out with each word's number. The key
@@ -13,6 +13,7 @@
 
 #include "array.h"
 #include "letter.h"
+#include "ring.h"
 
 /* Words of one node; more keys than that are refused with -ENOSPC. */
 #define DSM_RSYNC_WORDS 8192u
@@ -52,12 +53,14 @@ static_assert(sizeof(struct dsm_board) <= sizeof(union dsm_board_slot));
  * @own:   this node's board; read by peers, and copied to them with a grant
  * @inbox: by sender: the board that came with its last grant
  * @letter: by sender: its letters (letter.h)
+ * @ring:  by sender: its notices (ring.c)
  * @array: by manager and number of a lock with algo=array, by node: its entry (array.c)
  */
 struct dsm_mail {
 	union dsm_board_slot own;
 	union dsm_board_slot inbox[DSM_MAX_NODES];
 	u8 letter[DSM_MAX_NODES][DSM_LETTERS][DSM_LETTER_BYTES];
+	union dsm_ring_slot ring[DSM_MAX_NODES];
 	__le64 array[DSM_ARRAY_NODES][DSM_ARRAYS][DSM_ARRAY_NODES];
 };
 
@@ -68,6 +71,7 @@ struct dsm_mail {
  * @landing:  by peer: where its board comes when it is read from here; not registered
  * @flushed:  by peer: where bytes come that are read only to hear that a WRITE is there; registered nowhere
  * @letter:   by peer: its letter that is being looked at, out of the reach of devices
+ * @ring:     by peer: what goes into its ring, from here; not registered
  * @next:     our next board; its vector time is not kept
  * @copy:     a board being looked at, out of the reach of devices
  * @word_key: registration of @word: atomics only
@@ -81,6 +85,7 @@ struct dsm_rsync {
 	union dsm_board_slot *landing;
 	u64 *flushed;
 	u8 (*letter)[DSM_LETTER_BYTES];
+	union dsm_ring_slot *ring;
 	struct dsm_board next;
 	struct dsm_board copy;
 	struct dsm_key word_key;

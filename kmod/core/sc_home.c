@@ -11,7 +11,7 @@
  */
 #include "sc.h"
 
-/* dsm_page.rel_cur: who is being served; this: a node that is lost by now. */
+/* dsm_page.asker: who is being served; this: a node that is lost by now. */
 #define NOBODY 0xffu
 
 #define SERVING (DSM_SCF_BUSY | DSM_SCF_WRITE | DSM_SCF_GRANTED | DSM_SCF_QUEUED)
@@ -74,7 +74,7 @@ static void grant(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *
 {
 	u32 held_us = p->flags & DSM_SCF_QUEUED ? U32_MAX : p->xid;
 	bool write = p->flags & DSM_SCF_WRITE;
-	u16 to = p->rel_cur;
+	u16 to = p->asker;
 	struct dsm_wire_sc body = {
 		.right = write ? DSM_SC_MAY_WRITE : DSM_SC_MAY_READ,
 		.held_us = cpu_to_le32(held_us),
@@ -124,7 +124,7 @@ static void serve(struct dsm_engine *e, struct dsm_page *p, u16 node, bool write
 	u16 k;
 
 	p->flags |= DSM_SCF_BUSY | (write ? DSM_SCF_WRITE : 0) | (queued ? DSM_SCF_QUEUED : 0);
-	p->rel_cur = node;
+	p->asker = node;
 	p->xid = 0;
 	if (write || p->flags & DSM_SCF_OWNED)
 		from = p->sc.set & ~bit(node);
@@ -153,7 +153,7 @@ static bool is_asking(const struct dsm_page *p, u16 node)
 {
 	const struct dsm_request *q;
 
-	if (p->flags & DSM_SCF_BUSY && p->rel_cur == node && !(p->flags & DSM_SCF_GRANTED))
+	if (p->flags & DSM_SCF_BUSY && p->asker == node && !(p->flags & DSM_SCF_GRANTED))
 		return true;
 	for (q = first_queued(p); q; q = next_queued(p, q))
 		if (q->node == node)
@@ -209,7 +209,7 @@ int dsm_sc_home_back(struct dsm_engine *e, struct dsm_page *p, u16 from,
 		     const struct dsm_wire_sc *body, const u8 *data, struct dsm_actions *acts)
 {
 	bool keep = !(p->flags & DSM_SCF_WRITE), owned = p->flags & DSM_SCF_OWNED;
-	u16 to = p->rel_cur;
+	u16 to = p->asker;
 
 	if (p->state == DSM_SC_LOST)
 		return 0;
@@ -271,7 +271,7 @@ int dsm_sc_home_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 			data = dsm_reader_skip(r, DSM_PAGE_BYTES);
 		return dsm_sc_home_back(e, p, from, &body, data, acts);
 	}
-	if (!(p->flags & DSM_SCF_GRANTED) || p->rel_cur != from)
+	if (!(p->flags & DSM_SCF_GRANTED) || p->asker != from)
 		return p->state == DSM_SC_LOST ? 0 : -EPROTO;
 	p->flags &= ~SERVING;
 	serve_next(e, p, acts);
@@ -283,7 +283,7 @@ int dsm_sc_home_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 /* The only copy was at a node that is gone: what the home has is older than what others saw. */
 static void lose(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
-	u16 to = p->rel_cur;
+	u16 to = p->asker;
 
 	if (p->flags & DSM_SCF_BUSY && !(p->flags & DSM_SCF_GRANTED) && to != NOBODY &&
 	    to != e->self && dsm_engine_alive(e, to))
@@ -327,8 +327,8 @@ void dsm_sc_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 	}
 	if (!(p->flags & DSM_SCF_BUSY))
 		return;
-	if (p->rel_cur == node) {
-		p->rel_cur = NOBODY;
+	if (p->asker == node) {
+		p->asker = NOBODY;
 		if (p->flags & DSM_SCF_GRANTED)
 			p->flags &= ~SERVING;
 	}

@@ -55,6 +55,12 @@ enum dsm_class {
 	DSM_CLASS_COUNT,
 };
 
+/* A registration at some node; of pages: page i of its 2 MiB chunk is at addr + i pages. */
+struct dsm_key {
+	u64 addr;
+	u32 rkey;
+};
+
 struct dsm_xfer;
 
 /**
@@ -121,6 +127,8 @@ enum dsm_xfer_op {
  * @DSM_XFER_KIND_DIFF:  direct.c: WRITE of changed bytes, from page @idx on
  * @DSM_XFER_KIND_RLOCK: rlock.c: for the lock of word @idx
  * @DSM_XFER_KIND_LETTER: letter.c: of the bytes of message @then, or of none; the shell frees both
+ * @DSM_XFER_KIND_DIR:   dir.c: at the word of page @idx; @imm says what for
+ * @DSM_XFER_KIND_RING:  ring.c: last of those that bring notices to a node
  */
 enum dsm_xfer_kind {
 	DSM_XFER_KIND_NONE,
@@ -130,6 +138,8 @@ enum dsm_xfer_kind {
 	DSM_XFER_KIND_DIFF,
 	DSM_XFER_KIND_RLOCK,
 	DSM_XFER_KIND_LETTER,
+	DSM_XFER_KIND_DIR,
+	DSM_XFER_KIND_RING,
 };
 
 /* Highest byte of a signal's value: whom it is for. */
@@ -151,8 +161,8 @@ struct dsm_seg {
  * @dst:     node
  * @rkey:    its registration
  * @remote:  address within it; atomics: a multiple of 8
- * @imm:     SIGNAL only
- * @compare: CAS only
+ * @imm:     SIGNAL: value; else the core's
+ * @compare: CAS; else the core's
  * @operand: CAS: new value; ADD: addend
  * @result:  CAS, ADD: value before
  * @seg:     local memory; stays valid until the transfer is back

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 8u
+#define DSM_WIRE_VERSION 9u
 #endif
 
 /**
@@ -32,9 +32,11 @@
  * @DSM_MSG_DIFF_DIRECT:     REQ: pages whose changed bytes were written into their frames
  * @DSM_MSG_INTERVALS:       RSP: answer to a pull
  * @DSM_MSG_CSM_NOTICE:      REQ: to who may have copies: pages that were written
- * @DSM_MSG_CSM_NOTICE_ACK:  RSP: they are in the inbox
+ * @DSM_MSG_CSM_NOTICE_ACK:  RSP: they are in the inbox; metadata=rdma: how much of a ring was taken
  * @DSM_MSG_CSM_DROP:        REQ: to the home: no copy here any more
  * @DSM_MSG_CSM_DROP_ACK:    RSP: nobody will be told to tell us
+ * @DSM_MSG_CSM_WHERE:       REQ: to the manager: where are the words of its pages?
+ * @DSM_MSG_CSM_HERE:        RSP: there
  * @DSM_MSG_CSM_UPGRADE:     REQ: to the home: may this copy be the only one?
  * @DSM_MSG_CSM_GRANT:       RSP: it is, or not
  * @DSM_MSG_CSM_BREAK:       FWD: home to who has the only copy: it is wanted
@@ -92,6 +94,8 @@ enum dsm_msg_type {
 	DSM_MSG_CSM_NOTICE_ACK = 32,
 	DSM_MSG_CSM_DROP = 33,
 	DSM_MSG_CSM_DROP_ACK = 34,
+	DSM_MSG_CSM_WHERE = 35,
+	DSM_MSG_CSM_HERE = 36,
 	DSM_MSG_CSM_UPGRADE = 40,
 	DSM_MSG_CSM_GRANT = 41,
 	DSM_MSG_CSM_BREAK = 42,
@@ -211,7 +215,8 @@ enum dsm_fetch_want {
 struct dsm_wire_fetch {
 	__le32 idx;
 	u8 want;			/* enum dsm_fetch_want */
-	u8 reserved[3];
+	u8 owner;			/* metadata=rdma: the node that has the only copy, plus one; or 0 */
+	u8 reserved[2];
 	__le64 need;
 	struct dsm_wire_sink sink;
 };
@@ -297,8 +302,8 @@ static_assert(sizeof(struct dsm_wire_run) == 4);
 /*
  * DIFF_ACK: an entry for each page. One more may tell of the sender's registration of the chunk of
  * page @idx: its address in @prev, its key in @ver. With consistency=cashmere @prev is a bitmap of
- * those who may have a copy, the home if its threads have used the page; the version before was
- * @ver - 1, as always.
+ * those who may have a copy, the home if its threads have used the page, and with metadata=rdma 0; the version
+ * before was @ver - 1, as always.
  */
 #define DSM_ACK_PAGE 0u
 #define DSM_ACK_KEY 1u
@@ -337,7 +342,7 @@ static_assert(sizeof(struct dsm_wire_direct) == 8);
 
 /*
  * CSM_UPGRADE: label of the copy; CSM_GRANT: yes or no; CSM_BREAK, CSM_BACK_ACK: only @idx; CSM_BACK: bytes
- * follow.
+ * follow, or if @granted there is nothing to give back (metadata=rdma).
  */
 struct dsm_wire_csm {
 	__le32 idx;
@@ -346,6 +351,14 @@ struct dsm_wire_csm {
 	__le64 ver;
 };
 static_assert(sizeof(struct dsm_wire_csm) == 16);
+
+/* CSM_WHERE: only @idx. CSM_HERE: registration of the sender's words: that of page k is at addr + 8 k. */
+struct dsm_wire_dir {
+	__le32 idx;
+	__le32 rkey;
+	__le64 addr;
+};
+static_assert(sizeof(struct dsm_wire_dir) == 16);
 
 /*
  * Vector time and intervals, the tail of every message that carries knowledge:

@@ -223,6 +223,9 @@ static const char * const stat_names[] = {
 	[DSM_STAT_MIGRATION_ATTEMPTS] = "migration_attempts",
 	[DSM_STAT_RESUMES] = "resumes",
 	[DSM_STAT_DUPLICATES] = "duplicates",
+	[DSM_STAT_DIR_CHANGES] = "dir_changes",
+	[DSM_STAT_DIR_LOOKS] = "dir_looks",
+	[DSM_STAT_NOTICES_WRITTEN] = "notices_written",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """Tests of regions with consistency=cashmere: releases that tell, pages that only one node has."""
-from scene import actors, counters, expect, living, ranks, region
+import errno
+import time
+
+import loss
+from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, expect, living, ranks, region
 
 PAGE = 4096
 SETTINGS = (("preset=csm-none",), ("preset=csm-s", "home=rr"), ("consistency=cashmere", "home=rr", "diffpath=write"))
 
 
 MIGRATING = (("preset=csm-none-mg",), ("preset=csm-none-mg", "fetch=copy"))
+
+
+DIRECTORIES = (("preset=csm-ms",), ("preset=csm-dms", "home=rr"), ("preset=csm-ms-mg",))
 
 
 def totals(c):
@@ -25,6 +32,7 @@ def totals(c):
 
 
 STAY = ("notices_sent", "diffs", "excl_enters", "excl_breaks")
+WORDS = ("dir_changes", "dir_looks", "notices_written")
 MOVE = ("notices_sent", "migrations", "migration_attempts")
 
 
@@ -58,7 +66,7 @@ def csm_exchange(c):
 
 def csm_released_is_told(c):
     """L36: a completed release is seen by whoever acquires next, whatever it acquires."""
-    for settings in SETTINGS:
+    for settings in SETTINGS + DIRECTORIES:
         with region(c, "1M", *settings) as name, actors(name, c.nodes[0], c.nodes[1]) as (a, b):
             for turn in range(1, 20):
                 for page in range(3):
@@ -75,7 +83,8 @@ def csm_released_is_told(c):
 def csm_only_one_has_it(c):
     """A page that nobody else has costs no diff, no twin and no notice, however often it is released."""
     last = c.nodes[-1]
-    for settings in SETTINGS[:1] + (("preset=csm-none", "home=block:1"),):
+    for settings in SETTINGS[:1] + (("preset=csm-none", "home=block:1"), ("preset=csm-ms",),
+                                    ("preset=csm-dms", "home=block:1")):
         # Of two neighbours one is homed elsewhere.
         with region(c, "1M", *settings) as name, actors(name, c.nodes[0], last) as (a, b):
             for page in range(2):
@@ -101,6 +110,88 @@ def csm_only_one_has_it(c):
             b.want(0, "lock", 1)
             b.read(0, 77)
             b.want(0, "unlock", 1)
+
+
+def dir_counters_under_locks(c):
+    under_each(c, ["counter", "REGION", 4, 40, 6], kinds=DIRECTORIES, grown=WORDS)
+
+
+def dir_false_sharing(c):
+    under_each(c, ["sharing", "REGION", 4, 15], timeout=120, kinds=DIRECTORIES, grown=WORDS)
+
+
+def dir_exchange(c):
+    under_each(c, ["exchange", 60, 4 * PAGE, "REGION"], kinds=DIRECTORIES, grown=WORDS)
+
+
+def dir_sets_without_the_home(c):
+    """metadata=rdma: who has copies, and has the only one, is changed in words, and told by remote writes."""
+    pages = 8
+    for preset in ("csm-ms", "csm-dms"):
+        # Odd pages are homed at the second node.
+        with region(c, "1M", f"preset={preset}", "home=rr") as name, \
+             actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+            at = [len(c.nodes) * PAGE * k + PAGE for k in range(pages)]
+            before = totals(c)
+            for where in at:
+                a.read(where, 0)
+            for turn in range(1, 9):
+                for where in at:
+                    a.want(0, "lock", 1)
+                    a.want(0, "write", where, turn)
+                    a.want(0, "unlock", 1)
+            alone = totals(c)
+            grew = {kind: alone[kind] - before[kind] for kind in alone}
+            expect(grew["excl_enters"] == pages, f"{grew['excl_enters']} of {pages} pages were exclusive")
+            expect(grew["dir_changes"] == 2 * pages, f"{grew['dir_changes']} changes of words, not {2 * pages}")
+            for kind in ("diffs", "twins", "notices_sent", "excl_breaks", "dir_looks"):
+                expect(not grew[kind], f"{kind} grew by {grew[kind]}")
+            for where in at:
+                b.want(0, "lock", 1)
+                b.read(where, 8)
+                b.want(0, "write", where + 8, 9)
+                b.want(0, "unlock", 1)
+            for where in at:
+                a.want(0, "lock", 2)
+                a.read(where + 8, 9)
+                a.want(0, "unlock", 2)
+            after = totals(c)
+            grew = {kind: after[kind] - alone[kind] for kind in after}
+            expect(grew["excl_breaks"] == pages, f"{grew['excl_breaks']} of {pages} pages were given back")
+            expect(grew["notices_sent"] == grew["notices_written"] == pages,
+                   f"{grew['notices_sent']} notices, {grew['notices_written']} written, not {pages}")
+
+
+def dir_node_killed(c):
+    """metadata=rdma: a lost node's words, ring and only copies hold nobody up."""
+    *rest, victim = living(c)
+    pages = len(rest) + 1
+    there = len(rest) * PAGE	# homed, and its word kept, at the victim
+    with region(c, "1M", "preset=csm-ms", "home=rr") as name, actors(name, rest[0]) as (a,), \
+         actors(name, victim) as (v,):
+        mine, only = a.id * PAGE, (pages + a.id) * PAGE
+        a.read(there, 0)
+        v.read(mine, 0)
+        v.want(0, "write", only, 5)
+        expect(counters(victim, name)["excl_enters"] == 1, "the page is not exclusive at the victim")
+        a.want(0, "write", mine, 1)
+        a.want(0, "release")
+        expect(counters(rest[0], name)["dir_looks"] >= 1, "no word was looked at")
+        since = time.monotonic()
+        victim.stop()
+        a.want(0, "write", mine + 8, 2)
+        release = a.begin("release", thread=1)
+        reader = a.begin_blocked("dsm_fault_page", "read", there + pages * PAGE, thread=2)
+        victim.kill()
+        # Where the dead is the region's sync manager, too, a bare release says so; it ends in any case.
+        ended = a.end(release, CALL_SECONDS + bound(c, since).limit)[0]
+        expect(ended in (0, -errno.EHOSTDOWN), f"a release that tells the dead: {ended}")
+        a.finish(reader, SIGBUS, "read of a page whose word is lost", bound(c, since))
+        a.read(there, 0)
+        a.want(SIGBUS, "read", only)
+        a.read(mine + 8, 2)
+        a.want(0, "write", mine + 16, 3)
+    loss.work_goes_on(c)
 
 
 def mg_counters_under_locks(c):
@@ -146,6 +237,7 @@ def mg_follows_the_writer(c):
 
 def roi_homes(c):
     """First touch counts anew: pages go to who uses them from then on, where homes move."""
-    for settings, moves in (("preset=csm-none",), 1), (("preset=csm-none-mg",), 1), (("home=first-touch",), 0):
+    for settings, moves in ((("preset=csm-none",), 1), (("preset=csm-none-mg",), 1), (("preset=csm-ms",), 1),
+                            (("preset=csm-dms",), 0), (("home=first-touch",), 0)):
         with region(c, "1M", *settings) as name:
             ranks(c, ["roi", name, 20, moves], ppn=1)

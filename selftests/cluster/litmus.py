@@ -6,7 +6,8 @@ import random
 import pairs
 from scene import join_ranks, region, start_ranks
 
-CONSISTENCY = {"sc": "sc", "csm-s": "cashmere", "csm-none": "cashmere", "csm-none-mg": "cashmere"}
+CONSISTENCY = {"sc": "sc", "csm-s": "cashmere", "csm-none": "cashmere", "csm-none-mg": "cashmere",
+               "csm-ms": "cashmere", "csm-dms": "cashmere", "csm-ms-mg": "cashmere"}
 SECONDS_PER_ROUND = 12.0	# of all tests together, at the very most
 
 

@@ -100,6 +100,7 @@ typedef __s64 s64;
 
 /* Host programs have one thread in the core at a time. */
 #define smp_mb() __sync_synchronize()
+#define smp_rmb() __sync_synchronize()
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define BIT(n) (1UL << (n))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Transfers of sync=rdma: atomics at a word, READs of a board and WRITEs of one into an inbox, each in pieces, and the
+ * Transfers of sync=rdma and metadata=rdma: atomics at a word, notices into a ring, READs of a board and WRITEs of one into an inbox, each in pieces, and the
  * signals that are handed to the receiver some time after their bytes are there, in any order.
  */
 #include "model.h"
@@ -12,6 +12,12 @@
 #define WORD_KEY(node) (500u + (node))
 #define MAIL_KEY(node) (600u + (node))
 
+#define DIR_ADDR(node) (((node) + 1) * 0x4000000ull)
+#define DIR_KEY(node) (700u + (node))
+#define DIR_WORDS 64u
+
+static u64 dirs[MAX_NODES][DIR_WORDS];
+static union dsm_ring_slot rings[MAX_NODES][DSM_MAX_NODES];
 static u64 words[MAX_NODES][DSM_RSYNC_WORDS];
 static struct dsm_mail mails[MAX_NODES];
 static union dsm_board_slot landings[MAX_NODES][DSM_MAX_NODES];
@@ -30,10 +36,16 @@ void atomics_start(struct node *n)
 	for (k = 0; k < MAX_NODES; k++) {
 		memset(&mails[id].inbox[k].board, 0, sizeof(struct dsm_board));
 		memset(&landings[id][k].board, 0, sizeof(struct dsm_board));
+		memset(&mails[id].ring[k].ring, 0, sizeof(struct dsm_ring));
+	}
+	if (w.l->flags & LITMUS_DIR) {
+		memset(dirs[id], 0, sizeof(dirs[id]));
+		n->space.dir.word = dirs[id];
+		n->space.dir.own = (struct dsm_key){ .addr = DIR_ADDR(id), .rkey = DIR_KEY(id) };
 	}
 	memory[id] = (struct dsm_rsync){
 		.word = words[id], .mail = &mails[id], .landing = landings[id], .letter = letters[id],
-		.flushed = flushed[id],
+		.flushed = flushed[id], .ring = rings[id],
 		.word_key = { .addr = WORD_ADDR(id), .rkey = WORD_KEY(id) },
 		.mail_key = { .addr = MAIL_ADDR(id), .rkey = MAIL_KEY(id) },
 	};
@@ -44,9 +56,30 @@ void atomics_start(struct node *n)
 	step_end(n, &acts);
 }
 
+/* Is it one of these? */
+bool atomics_do(const struct dsm_xfer *x)
+{
+	return x->kind == DSM_XFER_KIND_RLOCK || x->kind == DSM_XFER_KIND_LETTER || x->kind == DSM_XFER_KIND_DIR ||
+	       x->kind == DSM_XFER_KIND_RING || x->kind == DSM_XFER_KIND_NONE;
+}
+
+u64 atomics_dir_word(u32 manager, u32 idx)
+{
+	return dirs[manager][idx];
+}
+
+static u32 key_of(const struct dsm_xfer *x)
+{
+	if (x->kind == DSM_XFER_KIND_DIR)
+		return DIR_KEY(x->dst);
+	if (x->op == DSM_XFER_CAS)
+		return WORD_KEY(x->dst);
+	return x->n_segs ? MAIL_KEY(x->dst) : x->rkey;
+}
+
 static const char *op_name(u8 op)
 {
-	return op == DSM_XFER_CAS ? "swap" : op == DSM_XFER_WRITE ? "entry" : op == DSM_XFER_READ ? "read" : "signal";
+	return op == DSM_XFER_ADD ? "add" : op == DSM_XFER_CAS ? "swap" : op == DSM_XFER_WRITE ? "entry" : op == DSM_XFER_READ ? "read" : "signal";
 }
 
 void atomics_post(struct reading *r)
@@ -58,7 +91,7 @@ void atomics_post(struct reading *r)
 	r->left = x->n_segs && x->seg[0].len > sizeof(u64) ? 3 : 1;
 	if (x->op == DSM_XFER_SIGNAL && !x->n_segs)
 		r->left = 0;
-	if (x->op == DSM_XFER_CAS ? x->rkey != WORD_KEY(x->dst) : x->n_segs && x->rkey != MAIL_KEY(x->dst))
+	if (x->rkey != key_of(x))
 		fail("I24: %c uses key %u at %c", 'A' + r->node, x->rkey, 'A' + x->dst);
 	say("       %s #%u %c, %c word %u", op_name(x->op), r->id, 'A' + r->node, 'A' + x->dst,
 	    x->idx % DSM_RSYNC_WORDS);
@@ -74,7 +107,7 @@ bool atomics_enabled(u32 i)
 	for (before = w.reading; before < r; before++) {
 		/* WRITEs are there in their order, and before what a READ behind them brings. */
 		if (before->node == r->node && before->x->dst == r->x->dst && before->left &&
-		    before->x->op == DSM_XFER_WRITE && before->x->kind == DSM_XFER_KIND_RLOCK)
+		    before->x->op == DSM_XFER_WRITE && before->x->kind != DSM_XFER_KIND_DIFF)
 			return false;
 		if (before->node == r->node && before->x->dst == r->x->dst && before->left &&
 		    before->x->kind == DSM_XFER_KIND_RLOCK && before->x->op != DSM_XFER_SIGNAL && r->x->fence)
@@ -104,6 +137,22 @@ static void swap_word(struct reading *r)
 		*word = x->operand;
 }
 
+static void change_dir(struct reading *r)
+{
+	struct dsm_xfer *x = r->x;
+	u64 *word = &dirs[x->dst][(x->remote - DIR_ADDR(x->dst)) / sizeof(u64)];
+
+	if (x->remote != DIR_ADDR(x->dst) + x->idx * sizeof(u64))
+		fail("I24: another page's word is changed for %u", x->idx);
+	x->result = *word;
+	if (x->op == DSM_XFER_ADD)
+		*word += x->operand;
+	else if (*word == x->compare)
+		*word = x->operand;
+	say("%s #%u: word of page index %u at %c: %llx, then %llx", op_name(x->op), r->id, x->idx, 'A' + x->dst,
+	    (unsigned long long)x->result, (unsigned long long)*word);
+}
+
 void atomics_piece(u32 i, u32 piece)
 {
 	struct reading *r = &w.reading[i];
@@ -112,6 +161,10 @@ void atomics_piece(u32 i, u32 piece)
 	u8 *remote, *local;
 
 	r->left &= ~(1u << piece);
+	if (x->kind == DSM_XFER_KIND_DIR) {
+		change_dir(r);
+		return;
+	}
 	if (x->op == DSM_XFER_CAS) {
 		swap_word(r);
 		return;

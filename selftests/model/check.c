@@ -241,8 +241,7 @@ void check_step(void)
 		check_slots(n);
 	}
 	for (i = 0; i < w.n_reading; i++)
-		if (!w.node[w.reading[i].node].dead && w.reading[i].x->kind != DSM_XFER_KIND_RLOCK &&
-		    w.reading[i].x->kind != DSM_XFER_KIND_LETTER)
+		if (!w.node[w.reading[i].node].dead && !atomics_do(w.reading[i].x))
 			check_reading(&w.reading[i]);
 	check_tokens();
 	if (w.l->flags & LITMUS_SC)

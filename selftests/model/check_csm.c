@@ -34,6 +34,34 @@ static const struct dsm_page *home_of(const struct node *n, u32 p)
 	return &h->page[p];
 }
 
+/* The same where a word says it: I40: who has a copy is in the set; I42: who has the only one is, and nobody else uses any. */
+static void check_word(const struct node *n, u32 p)
+{
+	const struct dsm_page *page = &n->page[p];
+	u16 manager = dsm_page_manager(&n->space, page->idx);
+	const char name = 'A' + node_id(n);
+	const struct dsm_page *home;
+	u64 word;
+	u32 i;
+
+	if (w.node[manager].dead || n->lost & 1u << manager || (!has_copy(n, p) && !(page->dir & DSM_DIR_IN)))
+		return;
+	word = atomics_dir_word(manager, page->idx);
+	if (!(word & 1ull << node_id(n)) && !(page->csm & DSM_CSM_DROPPING))
+		fail("I40: %c has p%u in %s and is not in its set %llx", name, p, page_state_name(page->state),
+		     (unsigned long long)word);
+	if (page->state != DSM_PAGE_EX && page->state != DSM_PAGE_HX)
+		return;
+	if (dsm_dir_owner_of(word) != node_id(n))
+		fail("I42: p%u is exclusive at %c, and its word is %llx", p, name, (unsigned long long)word);
+	for (i = 0; i < w.l->nodes; i++)
+		if (&w.node[i] != n && has_copy(&w.node[i], p))
+			fail("I42: p%u is exclusive at %c, and %c has it", p, name, 'A' + i);
+	home = page->state == DSM_PAGE_EX ? home_of(n, p) : NULL;
+	if (home && home->dir & DSM_DIR_IN && home->state != DSM_PAGE_HB && home->state != DSM_PAGE_LOST)
+		fail("I42: p%u is exclusive at %c, and its home uses it in %s", p, name, page_state_name(home->state));
+}
+
 /* I40: who has a copy is known to its home. I41, I42: exclusive copies are that. */
 static void check_copy(const struct node *n, u32 p)
 {
@@ -83,7 +111,10 @@ void check_csm_step(void)
 
 			if (!n->exists[p])
 				continue;
-			check_copy(n, p);
+			if (dsm_page_has_word(page))
+				check_word(n, p);
+			else
+				check_copy(n, p);
 			if (page->home == i && page->sharers & 1ull << i)
 				fail("I40: %c is told by itself", 'A' + i);
 			if (page->home == i && page->state == DSM_PAGE_HX && page->sharers)
@@ -103,9 +134,14 @@ void check_csm_end(struct node *n)
 		const struct dsm_page *page = &n->page[p];
 		bool asks = page->state == DSM_PAGE_UPG || page->state == DSM_PAGE_HB;
 
+		if (n->exists[p] && dsm_dir_busy(page))
+			fail("I26: an atomic of p%u at %c never comes back", p, 'A' + node_id(n));
 		if (n->exists[p] && ((asks && w.crashed < 0) || page->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK)))
 			fail("I26: p%u at %c is left in %s, %x", p, 'A' + node_id(n), page_state_name(page->state), page->csm);
 	}
+	for (i = 0; i < w.l->nodes; i++)
+		if (n->e.csm.out[i].xid || n->e.csm.out[i].now || n->e.csm.out[i].next || n->e.csm.put)
+			fail("I26: notices of %c for %c are never there", 'A' + node_id(n), 'A' + i);
 	for (i = 0; i < w.l->nodes; i++)
 		if (!list_empty(&n->e.csm.sent[i]))
 			fail("I26: %c never acknowledges a notice of %c", 'A' + i, 'A' + node_id(n));

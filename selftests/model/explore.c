@@ -78,10 +78,10 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 
 	if (w.node[r->node].dead || w.node[r->x->dst].dead)
 		return n;
-	if (r->x->kind == DSM_XFER_KIND_RLOCK || r->x->kind == DSM_XFER_KIND_LETTER)
+	if (atomics_do(r->x))
 		pieces = PIECES;
 	for (piece = 0; piece < pieces; piece++)
-		if (r->x->kind == DSM_XFER_KIND_RLOCK && !atomics_enabled(i))
+		if (atomics_do(r->x) && r->x->kind != DSM_XFER_KIND_LETTER && !atomics_enabled(i))
 			continue;
 		else if (r->left & 1u << piece || r->again)
 			n = add(acts, n, ACT_PIECE, i, piece, 32 + r->id, &r->stamp);

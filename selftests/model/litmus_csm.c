@@ -24,14 +24,29 @@ static const char * const as_moved[] = {
 	"crash-barrier", "L18", "L36", "L38", "drop", "turns", "around", "crash-only",
 };
 
+/* With metadata=rdma those in which sets and notices matter. */
+static const char * const as_dir[] = {
+	"L1", "L8", "L9", "L14", "L16", "L17", "L28", "L30", "L37", "dma", "mix", "crash-all", "crash-barrier", "around", "L18", "L36",
+	"L38", "L39", "L39left", "drop", "turns", "dma-wanted", "crash-only",
+};
+
+/* And with home=migrate too. */
+static const char * const as_moved_dir[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "around", "crash-only" };
+
+static bool is_of(const struct litmus *l, const char * const *names, u32 n)
+{
+	while (n--)
+		if (!strcmp(names[n], l->name))
+			return true;
+	return false;
+}
+
 static bool applies(const struct litmus *l, u32 flags)
 {
-	u32 i;
-
-	for (i = 0; flags & LITMUS_MIGRATE && i < ARRAY_SIZE(as_moved); i++)
-		if (!strcmp(as_moved[i], l->name))
-			return true;
-	return !(flags & LITMUS_MIGRATE);
+	if (flags & LITMUS_DIR)
+		return flags & LITMUS_MIGRATE ? is_of(l, as_moved_dir, ARRAY_SIZE(as_moved_dir)) :
+						is_of(l, as_dir, ARRAY_SIZE(as_dir));
+	return !(flags & LITMUS_MIGRATE) || is_of(l, as_moved, ARRAY_SIZE(as_moved));
 }
 
 static s8 reg(u32 thread, u32 r)
@@ -71,6 +86,13 @@ PROG(drop_b, HEAR(0), LOOK0, LOOK1, TELL(1), HEAR(2), LOOK1, TELL(3), LOOK1, LOO
 /* L39: who has an old copy, and is the only one that is left, becomes exclusive (P2). */
 PROG(l39_a, LOAD(0, 0, 0), SET(1), STORE(0, 0, 5), WAIT(0), LOAD(0, 1, 1), LOAD(0, 0, 2));
 PROG(l39_b, WAIT(1), STORE(0, 1, 7), SET(0), LOAD(0, 1, 0));
+
+/* The same, and all others have left by themselves: B is told by A, which has not looked at what B told. */
+PROG(l39left_a, LOAD(0, 3, 3), TELL(0), HEAR(1), STORE(0, 0, 1), RELEASE, TELL(2), HEAR(3), STORE(0, 0, 2), RELEASE, STORE(0, 0, 3),
+	STORE(0, 0, 4));
+PROG(l39left_b, HEAR(0), STORE(0, 1, 7), RELEASE, TELL(1), HEAR(2), LOCK(1), LOAD(1, 0, 0), UNLOCK(1), LOOP(6, 5), TELL(3), LOCK(0),
+	LOAD(0, 1, 1), UNLOCK(0), LOOP(3, 10));
+PROG(l39left_c, LOCK(1), INC(1, 0), UNLOCK(1), LOOP(8, 0));
 
 /* Exclusive by turns: written under a lock by all, read first, or not. */
 PROG(turns_r, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), STORE(0, 1, 1), UNLOCK(0));
@@ -137,13 +159,14 @@ static const struct litmus own[] = {
 	{ "L36", 3, 2, { A, B }, 0, { l36_a, l36_b }, l36_final },
 	{ "L38", 4, 3, { A, B, C }, 0, { l38_w0, l38_w1, l38_r }, NULL },
 	{ "L39", 3, 2, { A, B }, LITMUS_CRASH | LITMUS_ERRORS, { l39_a, l39_b }, NULL },
+	{ "L39left", 4, 3, { A, B, C }, 0, { l39left_a, l39left_b, l39left_c }, NULL },
 	{ "drop", 3, 2, { A, B }, 0, { drop_a, drop_b }, NULL },
 	{ "turns", 3, 4, { A, A, B, C }, 0, { turns_r, turns_w, turns_r, turns_w }, NULL },
 	{ "dma-wanted", 3, 2, { A, B }, 0, { dma_a, dma_b }, NULL },
 	{ "crash-only", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_b }, NULL },
 };
 
-struct litmus litmus_csm_list[2 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own)) + 2 * ARRAY_SIZE(unclaims) + ARRAY_SIZE(moves)];
+struct litmus litmus_csm_list[4 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own) + ARRAY_SIZE(unclaims)) + 2 * ARRAY_SIZE(moves)];
 u32 litmus_csm_count;
 
 static void add(const struct litmus *l, const char *how, u32 flags)
@@ -181,4 +204,8 @@ void litmus_csm_init(void)
 	add_all("mg", LITMUS_MIGRATE);
 	for (i = 0; i < ARRAY_SIZE(moves); i++)
 		add(&moves[i], "mg", LITMUS_MIGRATE);
+	add_all("dir", LITMUS_DIR);
+	add_all("dirmg", LITMUS_DIR | LITMUS_MIGRATE);
+	for (i = 0; i < ARRAY_SIZE(moves); i++)
+		add(&moves[i], "dirmg", LITMUS_DIR | LITMUS_MIGRATE);
 }

@@ -43,6 +43,8 @@ static const char *type_name(u8 type)
 	case DSM_MSG_CSM_NOTICE_ACK: return "CSM_NOTICE_ACK";
 	case DSM_MSG_CSM_DROP: return "CSM_DROP";
 	case DSM_MSG_CSM_DROP_ACK: return "CSM_DROP_ACK";
+	case DSM_MSG_CSM_WHERE: return "CSM_WHERE";
+	case DSM_MSG_CSM_HERE: return "CSM_HERE";
 	case DSM_MSG_CSM_UPGRADE: return "CSM_UPGRADE";
 	case DSM_MSG_CSM_GRANT: return "CSM_GRANT";
 	case DSM_MSG_CSM_BREAK: return "CSM_BREAK";

@@ -12,6 +12,7 @@
 
 #include "engine.h"
 #include "csm.h"
+#include "dir.h"
 #include "direct.h"
 #include "fetch.h"
 #include "move.h"
@@ -126,6 +127,7 @@ struct op {
 #define LITMUS_CSM 0x10000u		/* consistency=cashmere */
 #define LITMUS_MIGRATE 0x20000u		/* and home=migrate */
 #define LITMUS_MOVES 0x40000u		/* homes may move */
+#define LITMUS_DIR 0x80000u		/* and metadata=rdma */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
@@ -451,6 +453,8 @@ void register_pages(struct node *n);
 /* atomics.c */
 void atomics_start(struct node *n);
 void atomics_post(struct reading *r);
+bool atomics_do(const struct dsm_xfer *x);
+u64 atomics_dir_word(u32 manager, u32 idx);
 bool atomics_enabled(u32 i);
 void atomics_piece(u32 i, u32 piece);
 void atomics_signal(const struct reading *r);

@@ -5,6 +5,7 @@
  * programs and engines go on there; then the transfer comes back. One to a node that is gone never moves anything more.
  */
 #include "model.h"
+#include "ring.h"
 #include "rlock.h"
 
 static struct dsm_xfer xfer_pool[2 * MAX_XFERS * MAX_NODES];
@@ -62,7 +63,7 @@ static void step_done(struct node *n, struct dsm_xfer *x, int status)
 	struct dsm_actions acts;
 
 	x->status = status;
-	if (x->kind == DSM_XFER_KIND_LETTER) {
+	if (x->kind == DSM_XFER_KIND_LETTER || x->kind == DSM_XFER_KIND_NONE) {
 		if (x->then)
 			flying_free(x->then, node_id(n));
 		x->next = xfer_free;
@@ -74,6 +75,10 @@ static void step_done(struct node *n, struct dsm_xfer *x, int status)
 		dsm_direct_done(&n->e, x, &acts);
 	else if (x->kind == DSM_XFER_KIND_RLOCK)
 		dsm_rlock_on_xfer(&n->e, x, &acts);
+	else if (x->kind == DSM_XFER_KIND_DIR)
+		dsm_dir_on_xfer(&n->e, x, &acts);
+	else if (x->kind == DSM_XFER_KIND_RING)
+		dsm_ring_done(&n->e, x, &acts);
 	else
 		dsm_fetch_on_read(&n->e, x, &acts);
 	step_end(n, &acts);
@@ -96,7 +101,7 @@ void xfer_post(struct node *n, struct dsm_xfer *x)
 	r = &w.reading[w.n_reading++];
 	*r = (struct reading){ .x = x, .id = w.next_msg++, .node = node_id(n), .again = x->op == DSM_XFER_READ,
 			       .stamp = ++w.next_stamp, .done_stamp = ++w.next_stamp };
-	if (x->kind == DSM_XFER_KIND_RLOCK || x->kind == DSM_XFER_KIND_LETTER) {
+	if (atomics_do(x)) {
 		atomics_post(r);
 		return;
 	}
@@ -140,7 +145,7 @@ void reading_piece(u32 i, u32 piece)
 	u32 seg = piece / PIECES, part = DSM_PAGE_BYTES / PIECES, at = piece % PIECES * part, p;
 	u32 idx = (x->remote - KEY_ADDR(x->dst)) / DSM_PAGE_BYTES + seg;
 
-	if (x->kind == DSM_XFER_KIND_RLOCK || x->kind == DSM_XFER_KIND_LETTER) {
+	if (atomics_do(x)) {
 		atomics_piece(i, piece);
 		return;
 	}

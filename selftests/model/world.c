@@ -253,6 +253,8 @@ static void make_space(struct node *n, u32 nodes)
 	if (w.l->flags & LITMUS_CSM)
 		n->space.policy.consistency = DSM_CONSISTENCY_CASHMERE;
 	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
+	if (w.l->flags & LITMUS_DIR)
+		n->space.policy.metadata = DSM_METADATA_RDMA;
 	if (w.l->flags & LITMUS_MIGRATE)
 		n->space.policy.home = DSM_HOME_MIGRATE;
 	n->space.policy.block_pages = 1;
@@ -380,7 +382,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		w.barrier_key[k] = key_at(n, DSM_MSG_BAR_ARRIVE, s->barrier_at[k], 1000 * k);
 		w.flag_key[k] = key_at(n, DSM_MSG_FLAG_OP, s->flag_at[k], 1000 * k);
 	}
-	for (i = 0; i < l->nodes && s->rdma; i++)
+	for (i = 0; i < l->nodes && (s->rdma || l->flags & LITMUS_DIR); i++)
 		atomics_start(&w.node[i]);
 	start_threads(l);
 }

@@ -359,11 +359,11 @@ static void eight_nodes_and_no_more(void **state)
 	struct dsm_policy p = { .sync = DSM_SYNC_RDMA, .algo = DSM_ALGO_ARRAY };
 	char why[160];
 
-	assert_int_equal(dsm_policy_suits(&p, 0xff, why, sizeof(why)), 0);
-	assert_int_equal(dsm_policy_suits(&p, 0x101, why, sizeof(why)), -EOPNOTSUPP);
+	assert_int_equal(dsm_policy_suits(&p, 0xff, 1, why, sizeof(why)), 0);
+	assert_int_equal(dsm_policy_suits(&p, 0x101, 1, why, sizeof(why)), -EOPNOTSUPP);
 	assert_non_null(strstr(why, "algo=array"));
 	p.algo = DSM_ALGO_QUEUE;
-	assert_int_equal(dsm_policy_suits(&p, ~0ull, why, sizeof(why)), 0);
+	assert_int_equal(dsm_policy_suits(&p, ~0ull, 1, why, sizeof(why)), 0);
 }
 
 int main(void)

@@ -133,7 +133,8 @@ static void right_follows_state(void **state)
 		[DSM_PAGE_FREE] = DSM_PAGE_NONE, [DSM_PAGE_UPG] = DSM_PAGE_READABLE,
 		[DSM_PAGE_EX] = DSM_PAGE_WRITABLE, [DSM_PAGE_HX] = DSM_PAGE_WRITABLE,
 	};
-	struct dsm_page p = {};
+	struct dsm_space space = {};
+	struct dsm_page p = { .space = &space };
 	u32 s;
 
 	for (s = 0; s < ARRAY_SIZE(right); s++) {

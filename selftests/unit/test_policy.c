@@ -96,6 +96,18 @@ static const struct good goods[] = {
 	{ "csm-s", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY,
 		     .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .sync = DSM_SYNC_RDMA },
 	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=rdma,algo=queue,around=off") },
+	{ "csm-ms", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY,
+		      .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .metadata = DSM_METADATA_RDMA,
+		      .sync = DSM_SYNC_RDMA },
+	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,metadata=rdma,sync=rdma,algo=queue,around=off") },
+	{ "csm-dms,sync=msg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH,
+				.fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_WRITE,
+				.metadata = DSM_METADATA_RDMA },
+	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=write,grain=1,metadata=rdma,sync=msg,algo=queue,around=off") },
+	{ "csm-ms-mg,metadata=msg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE,
+				      .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
+				      .diffpath = DSM_DIFFPATH_MSG, .sync = DSM_SYNC_RDMA },
+	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=rdma,algo=queue,around=off") },
 	{ "csm-none-mg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE, .fetch = DSM_FETCH_NOCOPY,
 			   .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
 	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
@@ -148,6 +160,8 @@ struct refused {
 
 #define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around"
 #define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
+#define METADATA_CSM \
+	"metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told"
 #define MIGRATE_CSM \
 	"home=migrate needs consistency=cashmere: who has copies is known at the home, and moves with it"
 #define MIGRATE_DIFF \
@@ -161,10 +175,11 @@ struct refused {
 	{ name, -EOPNOTSUPP, "preset=" name " needs " lacks ", which is not in this version; use preset=" instead }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch or migrate" }
 static const struct refused refusals[] = {
-	LATER("bcast"), ONE_OF("metadata", "x", "msg"),
-	{ "metadata=rdma", -EOPNOTSUPP, "metadata=rdma is not in this version; use metadata=msg" },
-	PRESET("csm-dms", "metadata=rdma", "csm-s"), PRESET("csm-ms", "metadata=rdma", "csm-s"),
-	PRESET("csm-ms-mg", "metadata=rdma", "csm-none-mg"), PRESET("csm-adb", "metadata=rdma and bcast=adaptive", "csm-s"),
+	LATER("bcast"), ONE_OF("metadata", "x", "msg or rdma"),
+	{ "metadata=rdma", -EINVAL, METADATA_CSM }, { "csm-ms,consistency=hlrc", -EINVAL, METADATA_CSM },
+	{ "hlrc-rdma,metadata=rdma", -EINVAL, METADATA_CSM }, { "sc,metadata=rdma", -EINVAL, METADATA_CSM },
+	{ "csm-dms,home=migrate", -EINVAL, MIGRATE_DIFF },
+	PRESET("csm-adb", "bcast=adaptive and level=1", "csm-dms"),
 	PRESET("auto", "a choice for each page", "hlrc"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),

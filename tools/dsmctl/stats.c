@@ -94,6 +94,9 @@ static const struct {
 	[DSM_STAT_MIGRATION_ATTEMPTS] = { "migration_attempts", "and that were asked for" },
 	[DSM_STAT_RESUMES] = { "resumes", "broken connections made anew" },
 	[DSM_STAT_DUPLICATES] = { "duplicates", "messages that came again" },
+	[DSM_STAT_DIR_CHANGES] = { "dir_changes", "metadata=rdma: sharing sets changed by atomics" },
+	[DSM_STAT_DIR_LOOKS] = { "dir_looks", "and only read" },
+	[DSM_STAT_NOTICES_WRITTEN] = { "notices_written", "write notices written into rings" },
 };
 
 /* Counters that regions have; the others are of the node only. */
@@ -102,11 +105,11 @@ static const bool of_regions[DSM_STAT_COUNT] = {
 	[DSM_STAT_LOCKS_LOCAL ... DSM_STAT_FLAGS] = true,
 	[DSM_STAT_SIGBUS] = true,
 	[DSM_STAT_NS_WAIT_LOCK ... DSM_STAT_NS_WAIT_PAGE] = true,
-	[DSM_STAT_NS_WAIT_PAGE_LOCK] = true,
 	[DSM_STAT_ZERO_LOCAL ... DSM_STAT_PAGE_WRITES] = true,
 	[DSM_STAT_PREFETCH_ISSUED ... DSM_STAT_DIRECT_RUNS] = true,
 	[DSM_STAT_SC_GRANTS ... DSM_STAT_PAGES_LOST] = true,
-	[DSM_STAT_EXCL_ENTERS ... DSM_STAT_MIGRATION_ATTEMPTS] = true,
+	[DSM_STAT_EXCL_ENTERS ... DSM_STAT_NS_WAIT_PAGE_LOCK] = true,
+	[DSM_STAT_DIR_CHANGES ... DSM_STAT_DIR_LOOKS] = true,
 };
 
 static bool wanted(const struct dsm_ioc_stats *s, unsigned int i)

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * metadata=rdma: rings that are full, what a hostile peer may write into one or say of one, and answers about words
+ * that nobody asked for. Orders of transfers are the explorer's matter (selftests/model).
+ */
+#include "unit.h"
+#include "world.h"
+
+#include "ring.h"
+#include "rsync.h"
+
+#define A 0
+#define B 1
+#define MAIL(node) (((node) + 1) * 0x1000000ull)
+#define RKEY(node) (40u + (node))
+
+static struct dsm_rsync memory[2];
+static u64 words[2][WORLD_PAGES];
+
+/* Page i is homed, and has its word, at node i % 2; who holds what is set by the tests. */
+static int start(void **state)
+{
+	u32 n;
+
+	world_start(2);
+	for (n = 0; n < 2; n++) {
+		struct dsm_space *s = &w.node[n].space;
+
+		memory[n] = (struct dsm_rsync){
+			.mail = calloc(1, sizeof(struct dsm_mail)),
+			.ring = calloc(DSM_MAX_NODES, sizeof(union dsm_ring_slot)),
+			.mail_key = { .addr = MAIL(n), .rkey = RKEY(n) },
+		};
+		assert_true(memory[n].mail && memory[n].ring);
+		dsm_rsync_set(world_engine(n), &memory[n]);
+		world_engine(n)->mail_key[!n] = (struct dsm_key){ .addr = MAIL(!n), .rkey = RKEY(!n) };
+		world_engine(n)->csm.dirs = true;
+		s->policy.consistency = DSM_CONSISTENCY_CASHMERE;
+		s->policy.metadata = DSM_METADATA_RDMA;
+		s->dir.word = words[n];
+		s->dir.own = (struct dsm_key){ .addr = 0x5000, .rkey = 50 + n };
+	}
+	return 0;
+}
+
+static int stop(void **state)
+{
+	u32 n;
+
+	world_stop();
+	for (n = 0; n < 2; n++) {
+		free(memory[n].mail);
+		free(memory[n].ring);
+	}
+	return 0;
+}
+
+/* A copy of page 1 at A. */
+static struct dsm_page *copy(void)
+{
+	struct dsm_page *p = world_page(A, 1);
+
+	p->dir |= DSM_DIR_IN;
+	dsm_page_set_state(p, DSM_PAGE_RD);
+	return p;
+}
+
+/* B has written @n notices of page 1, of ascending versions, and says so. */
+static void written(u64 from, u32 n, u64 says)
+{
+	struct dsm_ring *ring = &memory[A].mail->ring[B].ring;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		ring->notice[(from + i) % DSM_RING_NOTICES] = (struct dsm_wire_notice){
+			.region = cpu_to_le32(WORLD_REGION), .idx = cpu_to_le32(1), .ver = cpu_to_le64(from + i + 1),
+		};
+	ring->tail = cpu_to_le64(says);
+}
+
+static u32 apply(void)
+{
+	struct dsm_page *out[8];
+	bool more = false;
+	u32 n = dsm_ring_apply(world_engine(A), out, 8, &more);
+
+	assert_false(more && !world_engine(A)->inval_all);
+	return n;
+}
+
+static void an_acquire_finds_what_is_in_the_ring(void **state)
+{
+	struct dsm_page *p = copy();
+
+	assert_false(dsm_acq_needed(world_engine(A)));
+	written(0, 3, 3);
+	assert_true(dsm_acq_needed(world_engine(A)));
+	assert_int_equal(dsm_ring_waiting(world_engine(A)), 3);
+	assert_true(dsm_ring_names(world_engine(A), p));
+	assert_int_equal(apply(), 1);
+	assert_int_equal(p->state, DSM_PAGE_INV);
+	assert_int_equal(p->need, 3);
+	assert_int_equal(world_engine(A)->stats.notices_received, 3);
+	assert_false(dsm_acq_needed(world_engine(A)));
+	/* Around the end of the ring. */
+	written(3, DSM_RING_NOTICES, 3 + DSM_RING_NOTICES);
+	assert_int_equal(dsm_ring_waiting(world_engine(A)), DSM_RING_NOTICES);
+	apply();
+	assert_int_equal(p->need, 3 + DSM_RING_NOTICES);
+}
+
+static void a_count_that_cannot_be_means_anything(void **state)
+{
+	static const u64 lies[] = { DSM_RING_NOTICES + 6, 5, U64_MAX, 0 };
+	u32 i;
+
+	copy();
+	written(0, 5, 5);
+	apply();
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		world_engine(A)->inval_all = false;
+		memory[A].mail->ring[B].ring.tail = cpu_to_le64(lies[i]);
+		apply();
+		/* The last is one more than the one before. */
+		assert_int_equal(world_engine(A)->inval_all, i < 3);
+		assert_false(dsm_ring_waits(world_engine(A)));
+	}
+}
+
+static void notices_of_what_is_not_here_are_nothing(void **state)
+{
+	struct dsm_ring *ring = &memory[A].mail->ring[B].ring;
+	static const struct { u32 region, idx; } not_here[] = {
+		{ 0, 1 }, { ~0u, 1 }, { WORLD_REGION, 0 }, { WORLD_REGION, WORLD_PAGES }, { WORLD_REGION, ~0u }, { WORLD_REGION, 3 },
+	};
+	u32 i;
+
+	world_page(A, 0);
+	for (i = 0; i < ARRAY_SIZE(not_here); i++)
+		ring->notice[i] = (struct dsm_wire_notice){ .region = cpu_to_le32(not_here[i].region),
+							    .idx = cpu_to_le32(not_here[i].idx),
+							    .ver = cpu_to_le64(U64_MAX) };
+	ring->tail = cpu_to_le64(i);
+	assert_int_equal(apply(), 0);
+	assert_false(world_engine(A)->inval_all);
+}
+
+/* B's page 1 got version after version; what is written to A, given back to the pool. */
+static u32 put(u32 n)
+{
+	struct dsm_engine *e = world_engine(B);
+	struct dsm_page *p = world_page(B, 1);
+	u32 i, done = 0;
+
+	world_begin(B);
+	for (i = 0; i < n; i++)
+		done += dsm_ring_put(e, A, p, i + 1);
+	world_end(B);
+	return done;
+}
+
+static void a_full_ring_takes_no_more_until_it_is_taken_from(void **state)
+{
+	struct dsm_ring_out *o = &world_engine(B)->csm.out[A];
+
+	world_engine(B)->rel[0].pending = 1;
+	assert_int_equal(put(DSM_RING_NOTICES + 3), DSM_RING_NOTICES);
+	/* Once for the release, however many they are. */
+	assert_int_equal(world_engine(B)->rel[0].pending, 2);
+	o->posted = o->put;
+	assert_int_equal(dsm_ring_taken(world_engine(B), A, DSM_RING_NOTICES + 1), -EPROTO);
+	assert_int_equal(dsm_ring_taken(world_engine(B), A, 7), 0);
+	/* Older than that. */
+	assert_int_equal(dsm_ring_taken(world_engine(B), A, 2), 0);
+	assert_int_equal(put(9), 7);
+	o->next = 0;
+	world_engine(B)->csm.put = 0;
+	world_engine(B)->rel[0].pending = 0;
+}
+
+static void without_a_place_to_write_to_it_is_a_message(void **state)
+{
+	world_engine(B)->mail_key[A] = (struct dsm_key){};
+	assert_int_equal(put(1), 0);
+}
+
+static int here(u16 from, u32 idx, u32 xid, u32 rkey)
+{
+	u8 msg[DSM_HDR_BYTES + sizeof(struct dsm_wire_dir)] = {};
+	const struct dsm_wire_hdr hdr = {
+		.type = DSM_MSG_CSM_HERE, .len = cpu_to_le16(sizeof(msg)), .src = cpu_to_le32(from),
+		.region = cpu_to_le32(WORLD_REGION), .xid = cpu_to_le32(xid),
+	};
+	const struct dsm_wire_dir body = { .idx = cpu_to_le32(idx), .rkey = cpu_to_le32(rkey), .addr = cpu_to_le64(0x5000) };
+
+	memcpy(msg, &hdr, sizeof(hdr));
+	memcpy(msg + DSM_HDR_BYTES, &body, sizeof(body));
+	return world_recv(A, from, msg, sizeof(msg));
+}
+
+static void words_are_where_their_manager_says_once(void **state)
+{
+	struct dsm_page *p = world_page(A, 1);
+
+	assert_int_equal(here(B, 1, 1, 51), -EPROTO);
+	assert_int_equal(dsm_page_fault(world_engine(A), p, false, world_begin(A)), DSM_PAGE_NONE);
+	world_end(A);
+	assert_int_equal(world_count(DSM_MSG_CSM_WHERE), 1);
+	assert_int_equal(here(B, 1, p->xid + 1, 51), -EPROTO);
+	assert_int_equal(here(B, 1, p->xid, 0), -EPROTO);
+	assert_int_equal(here(B, 3, p->xid, 51), -EPROTO);
+	world_deliver(DSM_MSG_CSM_WHERE);
+	world_deliver(DSM_MSG_CSM_HERE);
+	assert_int_equal(w.node[A].space.dir.key[B].rkey, 51);
+	/* It goes on with an atomic; nothing is fetched before that is back. */
+	assert_int_equal(p->state, DSM_PAGE_FET);
+	assert_true(p->dir & DSM_DIR_BUSY);
+	assert_non_null(w.xfer);
+	assert_int_equal(w.xfer->kind, DSM_XFER_KIND_DIR);
+	assert_int_equal(w.xfer->remote, 0x5000 + 8);
+	assert_int_equal(world_count(DSM_MSG_FETCH), 0);
+	free(w.xfer);
+	w.xfer = NULL;
+	/* Not asked for any more. */
+	assert_int_equal(here(B, 1, p->xid + 5, 51), -EPROTO);
+}
+
+static void settings_need_few_nodes_and_pages(void **state)
+{
+	struct dsm_policy p = { .consistency = DSM_CONSISTENCY_CASHMERE, .metadata = DSM_METADATA_RDMA };
+	char why[128];
+
+	assert_int_equal(dsm_policy_suits(&p, (1ull << DSM_DIR_NODES) - 1, DSM_DIR_PAGES, why, sizeof(why)), 0);
+	assert_int_equal(dsm_policy_suits(&p, 1ull << DSM_DIR_NODES, 1, why, sizeof(why)), -EOPNOTSUPP);
+	assert_string_equal(why, "metadata=rdma has a bit for each of the nodes 0 to 47, and the cluster has others; use metadata=msg");
+	assert_int_equal(dsm_policy_suits(&p, 1, DSM_DIR_PAGES + 1ull, why, sizeof(why)), -EOPNOTSUPP);
+	assert_string_equal(why, "metadata=rdma has words for 262144 pages, and the region is longer; use metadata=msg");
+	p.metadata = DSM_METADATA_MSG;
+	assert_int_equal(dsm_policy_suits(&p, ~0ull, ~0ull, why, sizeof(why)), 0);
+}
+
+static void words_are_read_as_they_are_written(void **state)
+{
+	assert_int_equal(dsm_dir_owner_of(0xffffffffffffull), DSM_NO_NODE);
+	assert_int_equal(dsm_dir_owner_of(1ull << DSM_DIR_OWNER_SHIFT), 0);
+	assert_int_equal(dsm_dir_owner_of(48ull << DSM_DIR_OWNER_SHIFT | 5), 47);
+	assert_int_equal(dsm_dir_owner_of(0xfffull << DSM_DIR_OWNER_SHIFT), DSM_NO_NODE);
+	assert_int_equal(dsm_dir_set_of(48ull << DSM_DIR_OWNER_SHIFT | 5), 5);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(an_acquire_finds_what_is_in_the_ring, start, stop),
+		cmocka_unit_test_setup_teardown(a_count_that_cannot_be_means_anything, start, stop),
+		cmocka_unit_test_setup_teardown(notices_of_what_is_not_here_are_nothing, start, stop),
+		cmocka_unit_test_setup_teardown(a_full_ring_takes_no_more_until_it_is_taken_from, start, stop),
+		cmocka_unit_test_setup_teardown(without_a_place_to_write_to_it_is_a_message, start, stop),
+		cmocka_unit_test_setup_teardown(words_are_where_their_manager_says_once, start, stop),
+		cmocka_unit_test(settings_need_few_nodes_and_pages),
+		cmocka_unit_test(words_are_read_as_they_are_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
