@@ -96,6 +96,11 @@ module_param_named(resume_ms, dsm_param_resume_ms, uint, 0644);
 MODULE_PARM_DESC(resume_ms,
 		 "ms within which broken connections to another machine are made anew before it counts as lost, 0: at once; read when joining (default: 2000)");
 
+bool dsm_param_poll_always;
+module_param_named(poll_always, dsm_param_poll_always, bool, 0644);
+MODULE_PARM_DESC(poll_always,
+		 "spin in every wait, and not only where that has proved to be faster (default: off)");
+
 unsigned int dsm_param_locks_per_user = 1u << 20;
 module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
 MODULE_PARM_DESC(locks_per_user,

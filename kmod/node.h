@@ -229,6 +229,7 @@ extern bool dsm_param_insecure;
 extern unsigned int dsm_param_peer_timeout_ms;
 extern unsigned int dsm_param_poll_us;
 extern unsigned int dsm_param_resume_ms;
+extern bool dsm_param_poll_always;
 extern unsigned int dsm_param_poll;	/* enum dsm_net_poll, read when joining */
 /* Its name, newline included. */
 int dsm_param_poll_show(char *buf);

@@ -29,7 +29,7 @@
 #define PROBE_INTERVAL 16
 
 /* What other threads do makes some waits long: one counts at most so many times the mean. */
-#define OUTLIER 4
+#define OUTLIER 2
 
 /*
  * What was measured of waits of one kind: running means of the whole wait, of those that slept
@@ -83,6 +83,8 @@ static bool is_promising(enum dsm_spin_kind kind)
 	u32 n = READ_ONCE(kinds[kind].waits) + 1;
 
 	WRITE_ONCE(kinds[kind].waits, n);
+	if (READ_ONCE(dsm_param_poll_always))
+		return true;
 	if (time_before(jiffies, READ_ONCE(crowded_until)))
 		return false;
 	if (!slept_ns || !spun_ns)

@@ -6,14 +6,14 @@ import re
 import shutil
 
 from . import goals, plots
-from .plan import ORIG_PIPE, SLEEPING
+from .plan import ORIG_PIPE, SLEEPING, SPINNING
 from .results import Results, heading
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PATH = os.path.join(TOP, "Documentation/performance.rst")
 PLOTS = os.path.join(TOP, "Documentation/performance")
 # Groups that are shown row by row; the others have tables of their own, or only plots.
-GROUPS = ("page fetch", SLEEPING, "locks", "barriers", "releases",
+GROUPS = ("page fetch", SLEEPING, SPINNING, "locks", "barriers", "releases",
           "releases, with the word to a sync manager elsewhere", "releases, no twin is kept",
           "diffs by size", "diffs by number of runs")
 PIPED = ("release_8_words", "release_128_words", "release_64_pages")

@@ -3,7 +3,7 @@
 """The goals: ratios of medians within one run. Reports them all; that one is missed is no failure."""
 import re
 
-from .plan import ORIG_PIPE, SLEEPING
+from .plan import ORIG_PIPE, SLEEPING, SPINNING
 from .results import figure
 
 MIB = 1 << 20
@@ -73,6 +73,9 @@ def _barrier(nodes):
 GOALS = (
     Goal("cold page fetch, fetch=read, against ib_read_lat 4 KiB polling", 1.25,
          lambda n: n.of("fetch_cold", "fetch=read", None, FETCH),
+         lambda n: n.of("ib_read_lat_4096")),
+    Goal("cold page fetch, fetch=read, waiters always spin (poll_always), against the same", 1.25,
+         lambda n: n.of("fetch_cold", "fetch=read", None, SPINNING),
          lambda n: n.of("ib_read_lat_4096")),
     Goal("cold page fetch, fetch=read, waiters sleep, against the chained READs with events", 1.25,
          lambda n: n.of("fetch_cold", "fetch=read", None, SLEEPING),

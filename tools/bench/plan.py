@@ -11,6 +11,7 @@ ANYWHERE, AT_WRITER, ELSEWHERE = "anywhere", "at the writer", "elsewhere"
 
 # Groups that others ask for by name.
 SLEEPING = "page fetch, waiters sleep"
+SPINNING = "page fetch, waiters always spin"
 ORIG_PIPE = "ORIG and PIPE"
 
 
@@ -47,6 +48,8 @@ CASES = (
          ["", "fetch=copy", "fetch=nocopy", "fetch=read"], around=False),
     Case("fetch", SLEEPING, ["fetch"], ["fetch=read"],
          full_settings=["fetch=copy", "fetch=nocopy"], around=False, parameters={"poll_us": 0}),
+    Case("fetch", SPINNING, ["fetch"], ["fetch=read"], full_settings=["fetch=copy", "fetch=nocopy"],
+         around=False, parameters={"poll_always": "Y"}),
     Case("sequential", "page fetch", ["sequential"],
          ["fetch=copy,around=off", "fetch=copy", "fetch=read"],
          full_settings=["fetch=nocopy", "fetch=read,around=off"]),
