@@ -536,7 +536,7 @@ static void serve(struct work_struct *work)
 		err = region_get(&q->msg);
 		break;
 	case DSM_CONTROL_HOMES:
-	case DSM_CONTROL_CLAIM:
+	case DSM_CONTROL_TOUCH:
 		err = dsm_homes_serve(&q->msg);
 		break;
 	case DSM_CONTROL_CREATE:

@@ -54,7 +54,7 @@ bool dsm_turn_hold(struct dsm_control_request *q);
 void dsm_turn_peer_lost(u16 node);
 void dsm_turn_drain(void);
 
-/* homes.c: HOMES and CLAIM. */
+/* homes.c: HOMES and TOUCH. */
 int dsm_homes_serve(struct dsm_wire_control *msg);
 
 /* Leaving: no request is being served any more on return. */

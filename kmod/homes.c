@@ -122,7 +122,7 @@ static int touch_and_wait(struct dsm_region *r, u32 idx)
 }
 
 /* The requests of a word's pages are under way together. */
-static int claim_word(struct dsm_region *r, u64 first, __le64 *word)
+static int touch_word(struct dsm_region *r, u64 first, __le64 *word)
 {
 	u64 wanted = le64_to_cpu(*word), left, mine = 0;
 	int ret;
@@ -143,14 +143,12 @@ static int claim_word(struct dsm_region *r, u64 first, __le64 *word)
 	return 0;
 }
 
-static int claim(struct dsm_region *r, struct dsm_wire_control *msg)
+static int touch_all(struct dsm_region *r, struct dsm_wire_control *msg)
 {
 	u64 first = le64_to_cpu(msg->first);
 	int ret = 0;
 	u32 i;
 
-	if (!dsm_policy_claims(&r->space->policy))
-		return -EOPNOTSUPP;
 	for (i = HOMES_PAGES; i && !has_bit(msg->homes, i - 1); i--)
 		;
 	if (first >= r->pages || i > r->pages - first)
@@ -159,7 +157,7 @@ static int claim(struct dsm_region *r, struct dsm_wire_control *msg)
 	if (!READ_ONCE(r->space->n_members) || !atomic_inc_unless_negative(&r->opens))
 		return -ENXIO;
 	for (i = 0; i < DSM_HOMES_WORDS && !ret; i++) {
-		ret = claim_word(r, first + i * 64, &msg->homes[i]);
+		ret = touch_word(r, first + i * 64, &msg->homes[i]);
 		cond_resched();
 	}
 	dsm_node_region_close(r);
@@ -167,12 +165,12 @@ static int claim(struct dsm_region *r, struct dsm_wire_control *msg)
 }
 
 /**
- * dsm_homes_serve() - a member asks after the pages homed here, or wants some to be
- * @msg: HOMES or CLAIM; becomes the answer
+ * dsm_homes_serve() - a member asks after the pages homed here, or wants some touched
+ * @msg: HOMES or TOUCH; becomes the answer
  *
- * Context: process; for CLAIM waits for the pages' managers, as a fault does.
- * Return: 0; -ENOENT no such region, no further page; -EINVAL pages outside; -EOPNOTSUPP; -EHOSTDOWN;
- * -ENXIO not in use; -ENOMEM.
+ * Context: process; for TOUCH waits as a fault does.
+ * Return: 0; -ENOENT no such region, no further page; -EINVAL pages outside; -EHOSTDOWN; -ENXIO not in use;
+ * -ENOMEM.
  */
 int dsm_homes_serve(struct dsm_wire_control *msg)
 {
@@ -181,7 +179,7 @@ int dsm_homes_serve(struct dsm_wire_control *msg)
 
 	if (IS_ERR(r))
 		return -ENOENT;
-	ret = msg->op == DSM_CONTROL_CLAIM ? claim(r, msg) : list_homed(r, msg);
+	ret = msg->op == DSM_CONTROL_TOUCH ? touch_all(r, msg) : list_homed(r, msg);
 	dsm_node_region_put(r);
 	return ret;
 }
@@ -200,15 +198,17 @@ int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a)
 	int ret;
 	u32 i;
 
+	if (a->flags & DSM_HOMES_CLAIM && !dsm_policy_claims(&r->space->policy))
+		return -EOPNOTSUPP;
 	if (!(READ_ONCE(dsm_node.joined) & BIT_ULL(a->node)))
 		return -EHOSTDOWN;
 	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
-	msg->op = a->flags & DSM_HOMES_CLAIM ? DSM_CONTROL_CLAIM : DSM_CONTROL_HOMES;
+	msg->op = a->flags & DSM_HOMES_CLAIM ? DSM_CONTROL_TOUCH : DSM_CONTROL_HOMES;
 	msg->region.id = cpu_to_le32(r->id);
 	msg->first = cpu_to_le64(a->first);
-	if (msg->op == DSM_CONTROL_CLAIM)
+	if (msg->op == DSM_CONTROL_TOUCH)
 		for (i = 0; i < DSM_HOMES_WORDS; i++)
 			msg->homes[i] = cpu_to_le64(a->pages[i]);
 	ret = dsm_control_call(a->node, msg);
@@ -217,4 +217,56 @@ int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a)
 		a->pages[i] = le64_to_cpu(msg->homes[i]);
 	kfree(msg);
 	return ret;
+}
+
+/* From *@next on, up to 4096 pages that only this node has and that @home homes; false: none. */
+static bool find_only_copies(struct dsm_region *r, u16 home, u64 *next, struct dsm_wire_control *msg)
+{
+	u64 first = *next;
+	struct dsm_page *p;
+	bool found = false;
+	unsigned long idx;
+
+	memset(msg->homes, 0, sizeof(msg->homes));
+	xa_for_each_start(&r->table, idx, p, *next) {
+		cond_resched();
+		if (READ_ONCE(p->home) != home || !dsm_shell_only_copy(p))
+			continue;
+		if (!found)
+			first = idx;
+		if (idx - first >= HOMES_PAGES)
+			break;
+		set_bit_of(msg->homes, idx - first);
+		found = true;
+	}
+	msg->first = cpu_to_le64(first);
+	*next = first + HOMES_PAGES;
+	return found;
+}
+
+/**
+ * dsm_homes_give_back() - the pages that only this node has get to their homes
+ * @r: region that no thread of this node uses any more
+ *
+ * Their homes read them, so each gets a copy. What fails stays here.
+ *
+ * Context: process; waits killably for the homes.
+ */
+void dsm_homes_give_back(struct dsm_region *r)
+{
+	u64 others = READ_ONCE(dsm_node.joined) & ~BIT_ULL(dsm_node.engine->self);
+	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
+	int ret = 0;
+	u64 next;
+
+	if (!msg)
+		return;
+	for (; others && !ret; others &= others - 1) {
+		for (next = 0; !ret && find_only_copies(r, __ffs64(others), &next, msg); ) {
+			msg->op = DSM_CONTROL_TOUCH;
+			msg->region.id = cpu_to_le32(r->id);
+			ret = dsm_control_call(__ffs64(others), msg);
+		}
+	}
+	kfree(msg);
 }

@@ -433,6 +433,14 @@ int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 	return 0;
 }
 
+/* Pages that are only here go home first; those homed here stay. */
+static bool would_lose(struct dsm_region *r)
+{
+	if (dsm_region_living_pages(r))
+		dsm_homes_give_back(r);
+	return dsm_region_living_pages(r);
+}
+
 /* Refuse new opens everywhere here, or say which region stands in the way. */
 static int close_regions(u32 flags, struct dsm_errtxt *err)
 {
@@ -449,7 +457,7 @@ static int close_regions(u32 flags, struct dsm_errtxt *err)
 			dsm_errtxt_set(err, "region /dev/dsm%s%s is in use on this node; end the programs that use it",
 				       *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
-		} else if (!(flags & DSM_LEAVE_FORCE) && dsm_region_living_pages(r)) {
+		} else if (!(flags & DSM_LEAVE_FORCE) && would_lose(r)) {
 			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s live on this node; --force loses them",
 				       dsm_region_living_pages(r), *r->name ? "-" : "", r->name);
 			ret = -EBUSY;

@@ -512,8 +512,7 @@ u64 dsm_region_living_pages(struct dsm_region *r)
 	unsigned long idx;
 
 	xa_for_each(&r->table, idx, p)
-		living += (READ_ONCE(p->state) == DSM_SC_M || READ_ONCE(p->state) == DSM_PAGE_EX) &&
-			  READ_ONCE(p->home) != dsm_node.engine->self;
+		living += dsm_shell_only_copy(p) && READ_ONCE(p->home) != dsm_node.engine->self;
 	return living;
 }
 

@@ -277,6 +277,13 @@ struct dsm_region *dsm_region_by_name(const char *name);
 void dsm_regions_drop_all(void);
 u64 dsm_region_homed_pages(struct dsm_region *r);
 u64 dsm_region_living_pages(struct dsm_region *r);
+/* Has nobody else the page's bytes, not even its home, if that is elsewhere? A look without the lock. */
+static inline bool dsm_shell_only_copy(const struct dsm_page *p)
+{
+	return READ_ONCE(p->state) == DSM_SC_M || READ_ONCE(p->state) == DSM_PAGE_EX;
+}
+
+void dsm_homes_give_back(struct dsm_region *r);
 
 /* ---- member.c, control.c ---- */
 int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 9u
+#define DSM_WIRE_VERSION 10u
 #endif
 
 /**
@@ -509,7 +509,7 @@ enum dsm_control_op {
 	DSM_CONTROL_APPLY_DESTROY,	/* to all */
 	DSM_CONTROL_CANCEL_DESTROY,	/* to all */
 	DSM_CONTROL_HOMES,		/* to any: which pages from @first on have their home there? */
-	DSM_CONTROL_CLAIM,		/* to any: touch these; reply: those homed there now */
+	DSM_CONTROL_TOUCH,		/* to any: read these; reply: those homed there then */
 	DSM_CONTROL_OP_END
 };
 
@@ -536,14 +536,14 @@ struct dsm_wire_control {
 	__le64 members;			/* bitmap */
 	u8 text[128];			/* reply: what was wrong */
 	struct dsm_wire_region region;
-	__le64 first;			/* HOMES, CLAIM: page of the first bit */
+	__le64 first;			/* HOMES, TOUCH: page of the first bit */
 	union {
 		struct dsm_wire_addr {
 			__be32 addr;
 			__be16 port;
 			__le16 known;	/* 1 = valid */
 		} nodes[DSM_MAX_NODES];	/* reply to JOIN_BEGIN */
-		__le64 homes[DSM_HOMES_WORDS];	/* HOMES, CLAIM: bitmap of pages */
+		__le64 homes[DSM_HOMES_WORDS];	/* HOMES, TOUCH: bitmap of pages */
 	};
 };
 static_assert(sizeof(struct dsm_wire_control) == 24 + 128 + 248 + 64 * 8);
