@@ -57,9 +57,9 @@ int dsm_node_unclaim(struct dsm_region *r)
 static_assert(sizeof_field(struct dsm_ioc_homes, pages) == DSM_HOMES_WORDS * sizeof(u64));
 
 /* What is free has a frame at its manager only because it was asked for. */
-static bool is_homed(const struct dsm_page *p)
+static bool is_homed(const struct dsm_page *p, u16 self)
 {
-	return READ_ONCE(p->home) == dsm_node.engine->self && READ_ONCE(p->frame) &&
+	return READ_ONCE(p->home) == self && READ_ONCE(p->frame) &&
 	       READ_ONCE(p->state) != DSM_PAGE_FREE;
 }
 
@@ -73,17 +73,22 @@ static bool has_bit(const __le64 *map, u32 bit)
 	return le64_to_cpu(map[bit / 64]) & BIT_ULL(bit % 64);
 }
 
-static int list_homed(struct dsm_region *r, struct dsm_wire_control *msg)
+/*
+ * From *@next on, up to 4096 pages for the answer or question: @wanted says which, of @node. *@next is behind them.
+ * False: there are none.
+ */
+static bool collect(struct dsm_region *r, bool (*wanted)(const struct dsm_page *p, u16 node), u16 node, u64 *next,
+		    struct dsm_wire_control *msg)
 {
-	u64 first = le64_to_cpu(msg->first);
+	u64 first = *next;
 	struct dsm_page *p;
 	bool found = false;
 	unsigned long idx;
 
 	memset(msg->homes, 0, sizeof(msg->homes));
-	xa_for_each_start(&r->table, idx, p, first) {
+	xa_for_each_start(&r->table, idx, p, *next) {
 		cond_resched();
-		if (!is_homed(p))
+		if (!wanted(p, node))
 			continue;
 		if (!found)
 			first = idx;
@@ -93,7 +98,8 @@ static int list_homed(struct dsm_region *r, struct dsm_wire_control *msg)
 		found = true;
 	}
 	msg->first = cpu_to_le64(first);
-	return found ? 0 : -ENOENT;
+	*next = first + HOMES_PAGES;
+	return found;
 }
 
 /* As a thread that reads it would. Right now held, DSM_PAGE_NONE to wait, or a negative errno. */
@@ -136,7 +142,7 @@ static int touch_word(struct dsm_region *r, u64 first, __le64 *word)
 		ret = touch_and_wait(r, first + __ffs64(left));
 		if (ret)
 			return ret;
-		if (is_homed(xa_load(&r->table, first + __ffs64(left))))
+		if (is_homed(xa_load(&r->table, first + __ffs64(left)), dsm_node.engine->self))
 			mine |= left & -left;
 	}
 	*word = cpu_to_le64(mine);
@@ -175,11 +181,15 @@ static int touch_all(struct dsm_region *r, struct dsm_wire_control *msg)
 int dsm_homes_serve(struct dsm_wire_control *msg)
 {
 	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
+	u64 first = le64_to_cpu(msg->first);
 	int ret;
 
 	if (IS_ERR(r))
 		return -ENOENT;
-	ret = msg->op == DSM_CONTROL_TOUCH ? touch_all(r, msg) : list_homed(r, msg);
+	if (msg->op == DSM_CONTROL_TOUCH)
+		ret = touch_all(r, msg);
+	else
+		ret = collect(r, is_homed, dsm_node.engine->self, &first, msg) ? 0 : -ENOENT;
 	dsm_node_region_put(r);
 	return ret;
 }
@@ -219,29 +229,9 @@ int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a)
 	return ret;
 }
 
-/* From *@next on, up to 4096 pages that only this node has and that @home homes; false: none. */
-static bool find_only_copies(struct dsm_region *r, u16 home, u64 *next, struct dsm_wire_control *msg)
+static bool is_only_here(const struct dsm_page *p, u16 home)
 {
-	u64 first = *next;
-	struct dsm_page *p;
-	bool found = false;
-	unsigned long idx;
-
-	memset(msg->homes, 0, sizeof(msg->homes));
-	xa_for_each_start(&r->table, idx, p, *next) {
-		cond_resched();
-		if (READ_ONCE(p->home) != home || !dsm_shell_only_copy(p))
-			continue;
-		if (!found)
-			first = idx;
-		if (idx - first >= HOMES_PAGES)
-			break;
-		set_bit_of(msg->homes, idx - first);
-		found = true;
-	}
-	msg->first = cpu_to_le64(first);
-	*next = first + HOMES_PAGES;
-	return found;
+	return READ_ONCE(p->home) == home && dsm_shell_only_copy(p);
 }
 
 /**
@@ -262,7 +252,7 @@ void dsm_homes_give_back(struct dsm_region *r)
 	if (!msg)
 		return;
 	for (; others && !ret; others &= others - 1) {
-		for (next = 0; !ret && find_only_copies(r, __ffs64(others), &next, msg); ) {
+		for (next = 0; !ret && collect(r, is_only_here, __ffs64(others), &next, msg); ) {
 			msg->op = DSM_CONTROL_TOUCH;
 			msg->region.id = cpu_to_le32(r->id);
 			ret = dsm_control_call(__ffs64(others), msg);

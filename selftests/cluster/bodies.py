@@ -8,12 +8,10 @@ are chosen by the module (kmod/net/fault.c) from a seed: environment SEED, defau
 """
 import os
 import re
-import signal
-import time
 
 from faults import fault
-from scene import (CALL_SECONDS, drop_region, expect, living, make_region, peer, ranks,
-                   region, start_ranks, status)
+from scene import (CALL_SECONDS, comes, drop_region, expect, kill_all, living, make_region, peer,
+                   ranks, region, start_ranks, status)
 from vm.channel import GuestError
 from wire import XFER, again
 
@@ -69,14 +67,8 @@ def stacks(jobs):
 
 def end(jobs):
     """Kill all, and see them go."""
-    for job in jobs:
-        if not job.done():
-            job.signal(signal.SIGKILL)
-    for job in jobs:
-        try:
-            job.wait(CALL_SECONDS)
-        except GuestError as e:
-            raise AssertionError(f"killed, but {e}\n{stacks(jobs)}") from e
+    stuck = kill_all(jobs)
+    expect(not stuck, f"killed, but {stuck}\n{stacks(jobs) if stuck else ''}")
 
 
 def is_lost(a, b, idents):
@@ -120,11 +112,9 @@ def one_round(c, a, b, types):
             jobs.append(node.start(["/work/actor", names[0]], stdin=True))
             actors.append(jobs[-1])
         say_calls(actors, 6)
-        limit = time.monotonic() + ROUND_SECONDS * c.slowness
-        while time.monotonic() < limit and not is_lost(a, b, idents):
-            if len(changed(a)) - before == len(types):
-                break
-            time.sleep(0.1)
+        # Not every round sends all of them.
+        comes(lambda: is_lost(a, b, idents) or len(changed(a)) - before == len(types),
+              ROUND_SECONDS * c.slowness)
     except (GuestError, AssertionError) as e:
         # The word of a region, or of a fault, was among the victims.
         if len(changed(a)) == before:

@@ -227,12 +227,33 @@ def start_ranks(c, argv, ppn=1, nodes=None, **env):
             for r in range(ranks)]
 
 
-def until(reached, what, timeout=CALL_SECONDS):
-    """Look again and again until a state is reached; what says what is wrong if it never is."""
+def comes(reached, timeout=CALL_SECONDS):
+    """Look again and again until a state is reached; False if it never is."""
     end = time.monotonic() + timeout
     while not reached():
-        expect(time.monotonic() < end, what)
+        if time.monotonic() >= end:
+            return False
         time.sleep(0.02)
+    return True
+
+
+def until(reached, what, timeout=CALL_SECONDS):
+    """Wait for a state; what says what is wrong if it is never reached."""
+    expect(comes(reached, timeout), what)
+
+
+def kill_all(jobs):
+    """kill -9, and see them go; what was wrong with those that do not."""
+    stuck = []
+    for job in jobs:
+        if not job.done():
+            job.signal(signal.SIGKILL)
+    for job in jobs:
+        try:
+            job.wait(CALL_SECONDS)
+        except GuestError as e:
+            stuck.append(e)
+    return stuck
 
 
 def join_ranks(c, jobs, timeout):
@@ -251,14 +272,8 @@ def join_ranks(c, jobs, timeout):
     text = (f"{bad.name()} (rank {jobs.index(bad)} of {len(jobs)}): " +
             (f"status {bad.status}" if bad.done() else f"not done after {timeout * c.slowness} s") +
             f": {bad.err.strip() or bad.out.strip()[-300:]}")
-    for job in jobs:
-        if not job.done():
-            job.signal(signal.SIGKILL)
-    for job in jobs:
-        try:
-            job.wait(CALL_SECONDS)
-        except GuestError as e:
-            text += f"\nand after kill -9: {str(e).splitlines()[0]}"
+    for e in kill_all(jobs):
+        text += f"\nand after kill -9: {str(e).splitlines()[0]}"
     raise AssertionError(text)
 
 
