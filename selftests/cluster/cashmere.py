@@ -48,8 +48,9 @@ def under_each(c, argv, ppn=2, timeout=100, kinds=SETTINGS, grown=STAY):
         expect(after["race_conflicts"] == before["race_conflicts"], "conflicts without a race")
 
 
+# Under locks a node may do all its work before the other begins: what that needs is not certain.
 def csm_counters_under_locks(c):
-    under_each(c, ["counter", "REGION", 4, 40, 6])
+    under_each(c, ["counter", "REGION", 4, 40, 6], grown=())
 
 
 def csm_false_sharing(c):
@@ -113,7 +114,7 @@ def csm_only_one_has_it(c):
 
 
 def dir_counters_under_locks(c):
-    under_each(c, ["counter", "REGION", 4, 40, 6], kinds=DIRECTORIES, grown=WORDS)
+    under_each(c, ["counter", "REGION", 4, 40, 6], kinds=DIRECTORIES, grown=WORDS[:1])
 
 
 def dir_false_sharing(c):
@@ -195,7 +196,7 @@ def dir_node_killed(c):
 
 
 def mg_counters_under_locks(c):
-    under_each(c, ["counter", "REGION", 4, 40, 6], kinds=MIGRATING, grown=MOVE)
+    under_each(c, ["counter", "REGION", 4, 40, 6], kinds=MIGRATING, grown=())
 
 
 def mg_false_sharing(c):
