@@ -25,6 +25,7 @@ static const struct dsm_net_ops net_ops = {
 	.recv = dsm_node_recv,
 	.xfer_done = dsm_shell_xfer_done,
 	.signal = dsm_shell_signal,
+	.expand = dsm_shell_expand,
 };
 
 /**

@@ -213,6 +213,7 @@ void dsm_dir_ending(struct dsm_region *r, bool ending);
 /* ---- xfer.c ---- */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);
 int dsm_shell_signal(void *ctx, u16 node, u32 imm);
+int dsm_shell_expand(void *ctx, u16 node, const u8 *request, u32 len, u32 brief, u8 *msg);
 
 /* ---- xfertest.c: debug builds ---- */
 #ifdef DSM_DEBUG

@@ -41,6 +41,7 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out)
 	out[DSM_STAT_SENDS_SIGNALLED] += s->sends_signalled;
 	out[DSM_STAT_BULKS] += s->bulks;
 	out[DSM_STAT_SENDS_BULK] += s->sends_bulk;
+	out[DSM_STAT_SENDS_BRIEF] += s->sends_brief;
 	out[DSM_STAT_SINKS_LENT] += s->sinks_lent;
 	out[DSM_STAT_SINK_MISSES] += s->sink_misses;
 	out[DSM_STAT_RESUMES] += s->resumes;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Ends of one-sided transfers and signals of peers: hands each to whom it is for. Decides nothing.
+ * Ends of one-sided transfers, signals and brief answers of peers: hands each to whom it is for.
+ * Decides nothing.
  */
+#include "core/fetch.h"
 #include "core/rlock.h"
 #include "shell.h"
 
@@ -63,4 +65,23 @@ int dsm_shell_signal(void *ctx, u16 node, u32 imm)
 	default:
 		return -EPROTO;
 	}
+}
+
+/**
+ * dsm_shell_expand() - what a brief answer of a peer says
+ * @ctx:     unused
+ * @node:    sender
+ * @request: request that it answers
+ * @len:     its length in bytes
+ * @brief:   the answer, not checked
+ * @msg:     out: the message that it stands for, DSM_BRIEF_BYTES at most
+ *
+ * Context: any.
+ * Return: length of the message in bytes, -EPROTO: the request has no such answer.
+ */
+int dsm_shell_expand(void *ctx, u16 node, const u8 *request, u32 len, u32 brief, u8 *msg)
+{
+	static_assert(DSM_HDR_BYTES + sizeof(struct dsm_wire_page) <= DSM_BRIEF_BYTES);
+
+	return dsm_fetch_expand(request, len, node, brief, msg);
 }

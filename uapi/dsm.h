@@ -220,6 +220,7 @@ enum dsm_stat {
 	DSM_STAT_DIR_CHANGES,		/* metadata=rdma: words of sharing sets changed, by atomics */
 	DSM_STAT_DIR_LOOKS,		/* and only read */
 	DSM_STAT_NOTICES_WRITTEN,	/* write notices written into the receiver's ring */
+	DSM_STAT_SENDS_BRIEF,		/* answers that were a page and an immediate */
 	DSM_STAT_COUNT
 };
 

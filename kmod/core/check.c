@@ -304,7 +304,7 @@ int dsm_engine_check(const u8 *msg, u32 len,
 	switch (hdr.type) {
 	case DSM_MSG_FETCH:
 		dsm_reader_take(&r, &fetch, sizeof(fetch));
-		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_EXCLUSIVE || fetch.sink.reserved ||
+		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_EXCLUSIVE ||
 		    fetch.owner > DSM_MAX_NODES || fetch.reserved[0] || fetch.reserved[1])
 			return -EPROTO;
 		return touch(ctx, region, le32_to_cpu(fetch.idx), false);

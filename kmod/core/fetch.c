@@ -36,16 +36,20 @@ static void send_fetch(struct dsm_engine *e, struct dsm_page *p, u16 owner, stru
 		.need = cpu_to_le64(p->need),
 	};
 	struct dsm_msgbuf *m;
+	struct dsm_key key;
 
 	/* I8: no fetch while an own diff is unacknowledged (L17). */
 	dsm_assert(!(p->flags & DSM_PF_UNACKED));
 	p->flags &= ~DSM_PF_READ;
 	p->xid = ++e->next_xid;
 	m = dsm_msg_new(e, p->home, DSM_CLASS_REQ, DSM_MSG_FETCH, p->space->id, p->xid);
-	dsm_wire_put(m, &body, sizeof(body));
 	/* A merge needs the bytes beside the frame, not in it. */
-	if (p->space->policy.fetch != DSM_FETCH_COPY && p->state == DSM_PAGE_FET)
+	if (p->space->policy.fetch != DSM_FETCH_COPY && p->state == DSM_PAGE_FET) {
 		m->sink = p->frame;
+		if (dsm_env_key_find(p->space, p->idx, p->home, &key))
+			body.sink.chunk = cpu_to_le32(key.rkey);
+	}
+	dsm_wire_put(m, &body, sizeof(body));
 	dsm_act_send(acts, m);
 }
 
@@ -486,6 +490,49 @@ bool dsm_fetch_key(const u8 *msg, u32 len, u32 *idx, struct dsm_key *key)
 	key->addr = le64_to_cpu(body.chunk_addr);
 	key->rkey = le32_to_cpu(body.chunk_rkey);
 	return !r.bad && key->rkey;
+}
+
+/**
+ * dsm_fetch_expand() - what a number in the place of an answer says
+ * @request: request that is answered, as it was sent
+ * @len:     its length in bytes
+ * @from:    its receiver
+ * @brief:   the number, not checked
+ * @msg:     out: the answer, DSM_HDR_BYTES + sizeof(struct dsm_wire_page) bytes
+ *
+ * Of the header what the core reads. Undoes brief_of() in page.c.
+ *
+ * Context: any.
+ * Return: length of the answer in bytes, -EPROTO: there is no such answer to it.
+ */
+int dsm_fetch_expand(const u8 *request, u32 len, u16 from, u32 brief, u8 *msg)
+{
+	struct dsm_reader r = dsm_reader_init(request, len);
+	struct dsm_wire_fetch fetch;
+	struct dsm_wire_page body;
+	struct dsm_wire_hdr hdr;
+
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	dsm_reader_take(&r, &fetch, sizeof(fetch));
+	if (r.bad || hdr.type != DSM_MSG_FETCH || !brief)
+		return -EPROTO;
+	hdr = (struct dsm_wire_hdr){
+		.type = DSM_MSG_PAGE,
+		.len = cpu_to_le16(sizeof(hdr) + sizeof(body)),
+		.src = cpu_to_le32(from),
+		.region = hdr.region,
+		.xid = hdr.xid,
+	};
+	body = (struct dsm_wire_page){
+		.idx = fetch.idx,
+		.status = DSM_PAGE_STATUS_WRITTEN,
+		.grant = DSM_GRANT_NONE,
+		.home = cpu_to_le16(from),
+		.ver = cpu_to_le64(le64_to_cpu(fetch.need) + brief - 1),
+	};
+	memcpy(msg, &hdr, sizeof(hdr));
+	memcpy(msg + sizeof(hdr), &body, sizeof(body));
+	return sizeof(hdr) + sizeof(body);
 }
 
 static void read_done(struct dsm_engine *e, struct dsm_page *p, int status, const u8 *data,

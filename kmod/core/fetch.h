@@ -40,6 +40,7 @@ void dsm_fetch_entered(struct dsm_engine *e, struct dsm_page *p, int status, u16
 int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		       struct dsm_reader *r, struct dsm_actions *acts);
 /* Does a checked message tell of the sender's registration of the chunk with page @idx? */
+int dsm_fetch_expand(const u8 *request, u32 len, u16 from, u32 brief, u8 *msg);
 bool dsm_fetch_key(const u8 *msg, u32 len, u32 *idx, struct dsm_key *key);
 /* Step of a transfer that is back; the shell keeps @x. */
 void dsm_fetch_on_read(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_actions *acts);

@@ -248,6 +248,21 @@ bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p)
 
 /* ---- home side ---- */
 
+/*
+ * What may stand for an answer with bytes, besides them, if there is nothing to say but how much newer
+ * they are than what was needed; see dsm_fetch_expand(). 0: it must be said in full.
+ */
+static u32 brief_of(const struct dsm_page *p, const struct dsm_asker *to,
+		    const struct dsm_wire_page *body)
+{
+	u64 newer = p->ver - to->need;
+	u32 chunk = le32_to_cpu(body->chunk_rkey);
+
+	if (!to->brief || body->grant != DSM_GRANT_NONE || (chunk && chunk != to->chunk))
+		return 0;
+	return newer < DSM_BRIEF_MAX ? newer + 1 : 0;
+}
+
 static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
 		       u8 status, u8 grant, u16 home, struct dsm_actions *acts)
 {
@@ -276,8 +291,10 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct ds
 		 */
 		dsm_env_frame_get(p->frame);
 		m->page = p->frame;
-		if (to->rkey)
+		if (to->rkey) {
 			body.status = DSM_PAGE_STATUS_WRITTEN;
+			m->brief = brief_of(p, to, &body);
+		}
 	}
 	dsm_wire_put(m, &body, sizeof(body));
 	dsm_act_send(acts, m);
@@ -455,6 +472,9 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 		to.owner = body.owner - 1;
 	to.raddr = le64_to_cpu(body.sink.addr);
 	to.rkey = le32_to_cpu(body.sink.rkey);
+	to.brief = true;
+	to.chunk = le32_to_cpu(body.sink.chunk);
+	to.need = le64_to_cpu(body.need);
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
 	if (!p || dsm_page_is_sc(p) || (body.owner && !dsm_page_has_word(p)))
 		return -EPROTO;

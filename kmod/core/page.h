@@ -68,14 +68,20 @@ static inline void dsm_page_set_state(struct dsm_page *p, enum dsm_page_state st
 		   (state == DSM_PAGE_WR || state == DSM_PAGE_WRS || state == DSM_PAGE_WRF));
 }
 
-/* Where an answer goes: node, what it asked for, its request, and where it wants the bytes. */
+/*
+ * Where an answer goes: node, what it asked for, its request, and where it wants the bytes. @brief: the
+ * answer may be brief, and these are the version that it needs and the registration that it knows.
+ */
 struct dsm_asker {
 	u16 node;
 	u16 owner;		/* metadata=rdma: who had the only copy, or DSM_NO_NODE */
 	u8 want;
+	bool brief;
 	u32 xid;
 	u64 raddr;
 	u32 rkey;
+	u32 chunk;
+	u64 need;
 };
 /* A fetch at the home, or at who is taken for it. */
 void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,

@@ -63,6 +63,8 @@ struct dsm_key {
 
 struct dsm_xfer;
 
+#define DSM_BRIEF_MAX ((1u << 18) - 1)
+
 /**
  * struct dsm_msgbuf - one outgoing message
  * @next:  list link; owned by whoever holds the message
@@ -76,6 +78,9 @@ struct dsm_xfer;
  *         net fills; without a free registration net clears it, and the answer carries the bytes
  * @raddr: replies only: with @rkey, @page, if any, is written there before the message is sent
  * @rkey:  registration that the asker's struct dsm_wire_sink named, or 0; the reply ends it
+ * @brief: replies only: with @rkey and @page, a number that may go in the place of @data, as
+ *         dsm_fetch_expand() can tell from it, and from the request, what @data says. 1 to
+ *         DSM_BRIEF_MAX, or 0: nothing can
  * @before: the core's: transfers that must be back before the message leaves, or NULL
  * @dst:   destination node
  * @class: enum dsm_class
@@ -92,6 +97,7 @@ struct dsm_msgbuf {
 	void *sink;
 	u64 raddr;
 	u32 rkey;
+	u32 brief;
 	struct dsm_xfer *before;
 	u16 dst;
 	u8 class;

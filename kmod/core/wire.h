@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 10u
+#define DSM_WIRE_VERSION 11u
 #endif
 
 /**
@@ -172,11 +172,14 @@ struct dsm_wire_hdr {
 };
 static_assert(sizeof(struct dsm_wire_hdr) == DSM_HDR_BYTES);
 
-/* End of a request: where the answer may be written, see struct dsm_msgbuf. rkey 0: nowhere. */
+/*
+ * End of a request: where the answer may be written, see struct dsm_msgbuf. rkey 0: nowhere. @chunk:
+ * the home's registration of the page's chunk that the asker knows, 0: none.
+ */
 struct dsm_wire_sink {
 	__le64 addr;
 	__le32 rkey;
-	__le32 reserved;
+	__le32 chunk;
 };
 static_assert(sizeof(struct dsm_wire_sink) == 16);
 
@@ -625,6 +628,7 @@ static inline void dsm_wire_begin(struct dsm_msgbuf *m, u8 type, u32 region, u32
 	m->sink = NULL;
 	m->raddr = 0;
 	m->rkey = 0;
+	m->brief = 0;
 }
 
 static inline u32 dsm_wire_room(const struct dsm_msgbuf *m)

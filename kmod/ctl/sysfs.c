@@ -209,6 +209,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_SENDS_SIGNALLED] = "sends_signalled",
 	[DSM_STAT_BULKS] = "bulks",
 	[DSM_STAT_SENDS_BULK] = "sends_bulk",
+	[DSM_STAT_SENDS_BRIEF] = "sends_brief",
 	[DSM_STAT_SINKS_LENT] = "sinks_lent",
 	[DSM_STAT_SINK_MISSES] = "sink_misses",
 	[DSM_STAT_SC_GRANTS] = "sc_grants",

@@ -148,6 +148,42 @@ u64 dsm_credit_word(struct dsm_credits *c, enum dsm_vc vc)
 }
 
 /**
+ * dsm_credit_brief() - credits that something without a header returns, at the moment of posting
+ * @c: counts of a peer
+ *
+ * Context: peer lock held. What is returned counts as such afterwards.
+ * Return: requests that the peer may send in addition, -1: a header on P is needed, to return others.
+ */
+int dsm_credit_brief(struct dsm_credits *c)
+{
+	u16 requests = owed(c, DSM_CLASS_REQ);
+
+	if (owed(c, DSM_CLASS_FWD) || owed(c, DSM_CREDIT_SIGNAL) || c->bulks ||
+	    requests > DSM_CREDIT_BRIEF_MAX)
+		return -1;
+	c->of[DSM_CLASS_REQ].advertised = c->of[DSM_CLASS_REQ].granted;
+	return requests;
+}
+
+/**
+ * dsm_credit_brief_word() - the credit word of a header on P that says the same
+ * @c:        counts of a peer
+ * @requests: what the peer's dsm_credit_brief() returned
+ *
+ * Context: peer lock held.
+ * Return: word for dsm_credit_take().
+ */
+u64 dsm_credit_brief_word(const struct dsm_credits *c, u32 requests)
+{
+	u64 word = 0;
+	int i;
+
+	for (i = 0; i < DSM_CREDIT_COUNT; i++)
+		word |= (u64)(u16)(c->of[i].limit + (i == DSM_CLASS_REQ ? requests : 0)) << (16 * i);
+	return word;
+}
+
+/**
  * dsm_credit_take() - read a received header's credit word
  * @c:    counts of a peer
  * @vc:   connection it came on

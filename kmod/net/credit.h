@@ -33,6 +33,9 @@
 #define DSM_CREDIT_SIGNAL DSM_CLASS_CTL
 #define DSM_CREDIT_COUNT 4
 
+/* What returns credits of requests only, and without a header, returns no more at once. */
+#define DSM_CREDIT_BRIEF_MAX 63
+
 /**
  * enum dsm_vc - the four connections of a pair of nodes
  * @DSM_VC_C: class CTL; comes first, carries who is who
@@ -84,6 +87,8 @@ bool dsm_credit_may_send(const struct dsm_credits *c, enum dsm_class class);
 void dsm_credit_use(struct dsm_credits *c, enum dsm_class class);
 bool dsm_credit_return_due(const struct dsm_credits *c, enum dsm_vc vc, bool idle);
 u64 dsm_credit_word(struct dsm_credits *c, enum dsm_vc vc);
+int dsm_credit_brief(struct dsm_credits *c);
+u64 dsm_credit_brief_word(const struct dsm_credits *c, u32 requests);
 bool dsm_credit_take(struct dsm_credits *c, enum dsm_vc vc, u64 word);
 bool dsm_credit_receive(struct dsm_credits *c, enum dsm_class class);
 void dsm_credit_repost(struct dsm_credits *c, enum dsm_class class);

@@ -6,7 +6,8 @@
  *   break VC          connection VC (0: C, 1: Q, 2: P, 3: B) goes into error
  *   corrupt AT MASK   bits MASK of byte AT of the next message that is so long are changed
  *   body TYPE SEED    a byte of the next message of that type that has a body is changed, behind its
- *                     header; SEED chooses which and how. The bytes of pages stay
+ *                     header; SEED chooses which and how. The bytes of pages stay.
+ *                   TYPE 0: of the immediate of the next brief answer
  *   repeat            acknowledgements are ignored until connections are made anew, also of
  *                     transfers, and then some messages that the other node has are sent again
  *   lie               when a connection is made anew, the other node is told that we have what it
@@ -70,6 +71,31 @@ static void change_body(struct dsm_peer *peer, u32 type, u32 seed)
 	spin_unlock_bh(&peer->lock);
 }
 
+static u32 dice_of(const struct dsm_peer *peer, u32 type)
+{
+	return hash_32(peer->faults.seed * 256 + type, 32);
+}
+
+/**
+ * dsm_fault_change_brief() - change a byte of a brief answer
+ * @peer: receiver
+ * @imm:  the answer
+ *
+ * Says so in the log.
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_fault_change_brief(struct dsm_peer *peer, u32 *imm)
+{
+	u32 dice = dice_of(peer, DSM_FAULT_BRIEF), at = dice % sizeof(*imm);
+	u8 mask = 1 + (dice >> 16) % 255;
+
+	*imm ^= (u32)mask << (8 * at);
+	__clear_bit(DSM_FAULT_BRIEF, peer->faults.bodies);
+	pr_info("dsm: fault: to node %u: type %u, byte %u of %zu changed by 0x%02x\n", peer->node,
+		DSM_FAULT_BRIEF, at, sizeof(*imm), mask);
+}
+
 /**
  * dsm_fault_body() - change a byte of a message's body, if it has one
  * @peer: receiver
@@ -81,7 +107,7 @@ static void change_body(struct dsm_peer *peer, u32 type, u32 seed)
  */
 void dsm_fault_body(struct dsm_peer *peer, struct dsm_msgbuf *msg)
 {
-	u32 type = msg->data[0], dice = hash_32(peer->faults.seed * 256 + type, 32);
+	u32 type = msg->data[0], dice = dice_of(peer, type);
 	u32 bytes = msg->len - DSM_HDR_BYTES, at;
 	u8 mask = 1 + (dice >> 16) % 255;
 

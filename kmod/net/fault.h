@@ -22,6 +22,9 @@ enum dsm_fault {
 	DSM_FAULT_CORRUPT, DSM_FAULT_REPEAT, DSM_FAULT_LIE, DSM_FAULT_WITHHOLD, DSM_FAULT_OVERRUN,
 };
 
+/* In the place of a message's type, which none has: a brief answer, see sink.c. */
+#define DSM_FAULT_BRIEF 0
+
 /* More would not fit into the slots that are posted beside what is missing. */
 #define DSM_FAULT_REPEATS 4u
 
@@ -29,9 +32,11 @@ enum dsm_fault {
 /* forge.c */
 void dsm_forge_message(struct dsm_msgbuf *msg);
 void dsm_forge_bulk(struct ib_rdma_wr *rdma);
+void dsm_forge_brief(u32 *imm);
 
 /* fault.c */
 void dsm_fault_body(struct dsm_peer *peer, struct dsm_msgbuf *msg);
+void dsm_fault_change_brief(struct dsm_peer *peer, u32 *imm);
 
 static inline bool dsm_fault_is_set(const struct dsm_peer *peer, enum dsm_fault fault)
 {
@@ -45,6 +50,20 @@ static inline void dsm_fault_corrupt(struct dsm_peer *peer, struct dsm_msgbuf *m
 		dsm_fault_body(peer, msg);
 	if (peer->faults.at < msg->len && test_and_clear_bit(DSM_FAULT_CORRUPT, &peer->faults.set))
 		msg->data[peer->faults.at] ^= peer->faults.mask;
+}
+
+/* May an answer be brief? One of a type that is to be changed says all. Peer lock held. */
+static inline bool dsm_fault_allows_brief(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
+{
+	return !test_bit(msg->data[0], peer->faults.bodies);
+}
+
+/* A brief answer is about to be posted; peer lock held. */
+static inline void dsm_fault_brief(struct dsm_peer *peer, u32 *imm)
+{
+	dsm_forge_brief(imm);
+	if (test_bit(DSM_FAULT_BRIEF, peer->faults.bodies))
+		dsm_fault_change_brief(peer, imm);
 }
 
 /* How many messages go out again of so many @held, if @missing have to. */
@@ -83,6 +102,12 @@ static inline bool dsm_fault_is_set(const struct dsm_peer *peer, enum dsm_fault 
 }
 
 static inline void dsm_fault_corrupt(struct dsm_peer *peer, struct dsm_msgbuf *msg) {}
+static inline bool dsm_fault_allows_brief(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
+{
+	return true;
+}
+
+static inline void dsm_fault_brief(struct dsm_peer *peer, u32 *imm) {}
 static inline u32 dsm_fault_repeat(struct dsm_peer *peer, u32 missing, u32 held)
 {
 	return missing;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Debug builds only: breaks the rules for bulk, once, so that tests see what the receiver says of it.
- * Changes nothing unless it was asked to.
+ * Debug builds only: breaks the rules for bulk and brief answers, once, so that tests see what the
+ * receiver says of it. Changes nothing unless it was asked to.
  */
 #include "fault.h"
 #include "net.h"
 
-enum forgery { NONE, SLOT, TURN, EMPTY, CUT, FAR, CLASS, OVERLAP };
+enum forgery { NONE, SLOT, TURN, EMPTY, CUT, FAR, CLASS, OVERLAP, KEY, NUMBER };
 
 static const char * const names[] = {
 	[SLOT] = "slot", [TURN] = "turn", [EMPTY] = "empty", [CUT] = "cut", [FAR] = "far",
-	[CLASS] = "class", [OVERLAP] = "overlap",
+	[CLASS] = "class", [OVERLAP] = "overlap", [KEY] = "key", [NUMBER] = "number",
 };
 
 static atomic_t next = ATOMIC_INIT(NONE);
 
 /**
- * dsm_net_forge() - what the next bulk is to get wrong
+ * dsm_net_forge() - what the next bulk or brief answer is to get wrong
  * @what: slot: it names none; turn: not the next one; empty: it brings no bytes; cut: its end is
  *        missing; far: it goes beyond the ring; class: it holds what is no request; overlap: its
- *        first message goes on into the second
+ *        first message goes on into the second; answers: key: it names one that was not lent;
+ *        number: there is none
  *
  * Context: any.
  * Return: 0, or -EINVAL: no such word.
@@ -29,7 +30,7 @@ int dsm_net_forge(const char *what)
 {
 	int i;
 
-	for (i = SLOT; i <= OVERLAP; i++) {
+	for (i = SLOT; i <= NUMBER; i++) {
 		if (!strcmp(what, names[i])) {
 			atomic_set(&next, i);
 			return 0;
@@ -68,8 +69,8 @@ void dsm_forge_bulk(struct ib_rdma_wr *rdma)
 	u32 imm = be32_to_cpu(rdma->wr.ex.imm_data);
 	int what = atomic_read(&next);
 
-	/* Those are for dsm_forge_message(). */
-	if (what == CLASS || what == OVERLAP || atomic_cmpxchg(&next, what, NONE) != what)
+	/* Those are for dsm_forge_message() and dsm_forge_brief(). */
+	if (what >= CLASS || atomic_cmpxchg(&next, what, NONE) != what)
 		return;
 	switch (what) {
 	case SLOT:
@@ -88,4 +89,18 @@ void dsm_forge_bulk(struct ib_rdma_wr *rdma)
 		rdma->remote_addr += DSM_BULK_SLOTS * DSM_BULK_BYTES;
 		break;
 	}
+}
+
+/**
+ * dsm_forge_brief() - a brief answer is complete
+ * @imm: its immediate
+ *
+ * Context: any.
+ */
+void dsm_forge_brief(u32 *imm)
+{
+	if (atomic_cmpxchg(&next, KEY, NONE) == KEY)
+		*imm ^= 0x80;
+	else if (atomic_cmpxchg(&next, NUMBER, NONE) == NUMBER)
+		*imm &= 0x3fff;
 }

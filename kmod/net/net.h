@@ -140,7 +140,7 @@ struct dsm_net_tx {
  * @tx:   message that the device reads from its buffer, ours again with the completion, and, by
  *        its msg.next, those that go with it; NULL: an inline one or a flush
  * @wr:   the work request; the others begin with it
- * @rdma: of a flush, of an answer for a sink: writes the page, and of bulk
+ * @rdma: of a flush, of an answer for a sink: writes the page, or is the answer, and of bulk
  * @reg:  of a request with a sink: makes the sink valid
  * @sge:  of an inline message
  * @bytes: that message: its buffer is given back when it is posted, but it may have to go again
@@ -167,6 +167,7 @@ struct dsm_sq_entry {
  * @len:  bytes received; valid while parked
  * @imm:  likewise, of a signal or of bulk
  * @bulk: it came by way of the ring; valid while parked
+ * @brief: it is an immediate only, a brief answer; valid while parked
  * @invalidated: it took away the key @rkey; valid while parked
  * @rkey: likewise
  * @park: in dsm_qp.parked while the shell has not been told of the peer
@@ -179,6 +180,7 @@ struct dsm_rx {
 	u32 len;
 	u32 imm;
 	bool bulk;
+	bool brief;
 	bool invalidated;
 	u32 rkey;
 	struct list_head park;
@@ -256,7 +258,7 @@ struct dsm_faults {
  *           and what it calls; peer lock
  * @staged_inline: messages of the chain that need no buffer once it is posted; likewise
  * @unsignalled: work requests since one whose completion is told; peer lock
- * @held:    of these, messages that the device reads from their buffers; peer lock
+ * @held:    of these, messages that the device reads from their buffers, and LOCAL_INVs; peer lock
  * @tx_seq:  sequence number of the last message posted, B: of the last signal; peer lock
  * @rx_seq:  of the last one received; receive path only
  * @rx_told: @rx_seq when the connection was made, as the peer was told
@@ -375,6 +377,7 @@ struct dsm_backlog {
  * @bulk:      rings for requests
  * @sinks_free: registrations for frames that wait for a page
  * @sinks_lent: those that the peer may use until it has answered
+ * @sinks_answered: those that it has answered briefly, in this order, and whose keys may be valid
  * @unsignalled: transfers posted since one whose completion is told
  * @credit_tx: CREDIT messages of Q and P; kept so that nothing allocates to make progress
  * @beat_tx:   heartbeat, likewise
@@ -429,6 +432,7 @@ struct dsm_peer {
 	struct dsm_bulk bulk;
 	struct list_head sinks_free;
 	struct list_head sinks_lent;
+	struct list_head sinks_answered;
 	u32 unsignalled;
 	struct dsm_net_tx *credit_tx[DSM_VC_COUNT];
 	struct dsm_net_tx *beat_tx;
@@ -626,6 +630,13 @@ const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8
 			      u32 xid);
 void dsm_sink_doubt(struct dsm_peer *peer, const struct ib_mr *mr, struct list_head *doubtful);
 void dsm_sink_renew(struct dsm_peer *peer, struct list_head *doubtful);
+bool dsm_sink_brief(struct dsm_peer *peer, const struct dsm_msgbuf *msg, u32 *imm);
+struct dsm_sink *dsm_sink_answered_briefly(struct dsm_peer *peer, u32 imm);
+u32 dsm_sink_brief_credits(u32 imm);
+int dsm_sink_expand(struct dsm_peer *peer, const struct dsm_sink *s, u32 imm, u8 *msg);
+void dsm_sink_used(struct dsm_peer *peer, struct dsm_sink *s);
+void dsm_sink_end(struct dsm_peer *peer);
+void dsm_sink_ended(struct dsm_peer *peer, u32 n);
 void dsm_sink_purge(struct dsm_peer *peer);
 
 /* bulk.c */
@@ -661,12 +672,8 @@ void dsm_send_purge(struct dsm_peer *peer);
 /* sq.c */
 int dsm_sq_alloc(struct dsm_qp *qp);
 void dsm_sq_free(struct dsm_qp *qp);
-u32 dsm_sq_messages(const struct dsm_qp *qp);
-void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful);
-void dsm_sq_again(struct dsm_qp *qp);
 bool dsm_sq_has_room(const struct dsm_qp *qp);
 bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
-bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list);
 void dsm_sq_post(struct dsm_qp *qp);
 void dsm_sq_flush(struct dsm_qp *qp);
 void dsm_sq_purge(struct dsm_qp *qp);

@@ -394,10 +394,54 @@ static void handle_bulk(struct dsm_rx *rx)
 		drop_peer(&one, &h, rule);
 }
 
+/* The message that a brief answer stands for is made up in its slot. NULL, or the rule it breaks. */
+static const char *deliver_brief(struct dsm_rx *rx, const struct dsm_sink *s)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+	struct dsm_net *net = peer->net;
+	int len = dsm_sink_expand(peer, s, rx->imm, rx->buf);
+
+	if (len < 0 || net->ops->recv(net->ctx, peer->node, DSM_CLASS_RSP, rx->buf, len))
+		return "malformed brief answer: number";
+	return NULL;
+}
+
+/* An answer that is a page and an immediate. */
+static void handle_brief(struct dsm_rx *rx)
+{
+	struct dsm_peer *peer = rx->qp->peer;
+	struct header h = { .type = DSM_MSG_PAGE, .class = DSM_CLASS_RSP, .seq = rx->qp->rx_seq + 1 };
+	const char *rule = "malformed brief answer: names no key that was lent";
+	struct dsm_sink *s;
+	bool deliver;
+
+	spin_lock_bh(&peer->lock);
+	s = dsm_sink_answered_briefly(peer, rx->imm);
+	if (s) {
+		h.credit = dsm_credit_brief_word(&peer->credit, dsm_sink_brief_credits(rx->imm));
+		rule = account(rx->qp, &h, false);
+	}
+	deliver = peer->state == DSM_PEER_UP || peer->bye;
+	spin_unlock_bh(&peer->lock);
+	if (!rule && deliver)
+		rule = deliver_brief(rx, s);
+	if (s) {
+		spin_lock_bh(&peer->lock);
+		dsm_sink_used(peer, s);
+		spin_unlock_bh(&peer->lock);
+	}
+	if (rule)
+		drop_peer(rx, &h, rule);
+	else
+		repost(rx, h.class);
+}
+
 static void handle(struct dsm_rx *rx)
 {
 	if (rx->qp->vc == DSM_VC_B)
 		handle_signal(rx);
+	else if (rx->brief)
+		handle_brief(rx);
 	else if (rx->bulk)
 		handle_bulk(rx);
 	else
@@ -440,10 +484,13 @@ static bool take(struct dsm_rx *rx, const struct ib_wc *wc)
 	if (rx->invalidated)
 		rx->rkey = wc->ex.invalidate_rkey;
 	rx->bulk = wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && rx->qp->vc == DSM_VC_Q;
-	if (rx->qp->vc != DSM_VC_B && !rx->bulk)
+	rx->brief = wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && rx->qp->vc == DSM_VC_P;
+	if (rx->qp->vc != DSM_VC_B && !rx->bulk && !rx->brief)
 		return wc->opcode == IB_WC_RECV && rx->len >= DSM_HDR_BYTES &&
 		       rx->len <= rx->qp->slot_bytes;
 	rx->imm = be32_to_cpu(wc->ex.imm_data);
+	if (rx->brief && rx->len != DSM_PAGE_BYTES)
+		return false;
 	return wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && wc->wc_flags & IB_WC_WITH_IMM;
 }
 

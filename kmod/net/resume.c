@@ -30,6 +30,7 @@
 
 #include "fault.h"
 #include "net.h"
+#include "sq.h"
 #include "../core/seq.h"
 
 /* Pause before the other side is asked again. */

@@ -14,6 +14,7 @@
 
 #include "fault.h"
 #include "net.h"
+#include "sq.h"
 
 /*
  * Buffers kept for when memory is short. A message in a backlog is given back
@@ -306,6 +307,8 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 		post_full(q);
 	if (may_stage(q))
 		stage_credit(q, DSM_CLASS_REQ, idle);
+	if (may_stage(q))
+		dsm_sink_end(peer);
 	dsm_sq_post(q);
 	if (peer->xfer_wait.head)
 		dsm_xfer_push(peer);

@@ -22,7 +22,7 @@
 
 #include "fault.h"
 #include "net.h"
-#include "../core/seq.h"
+#include "sq.h"
 
 static void entry_done(struct ib_cq *cq, struct ib_wc *wc);
 
@@ -76,11 +76,6 @@ bool dsm_sq_has_room(const struct dsm_qp *qp)
 static u32 after(const struct dsm_qp *qp, u32 i)
 {
 	return i + 1 < qp->sq_room ? i + 1 : 0;
-}
-
-static u32 before(const struct dsm_qp *qp, u32 i, u32 n)
-{
-	return i >= n ? i - n : i + qp->sq_room - n;
 }
 
 /* ---- mapping ---- */
@@ -155,7 +150,7 @@ static struct dsm_sq_entry *entry_add(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	memset(&e->rdma, 0, sizeof(e->rdma));
 	e->wr.wr_cqe = &e->cqe;
 	if (qp->staged)
-		qp->sq[before(qp, qp->sq_next, 1)].wr.next = &e->wr;
+		qp->sq[dsm_sq_before(qp, qp->sq_next, 1)].wr.next = &e->wr;
 	qp->sq_next = after(qp, qp->sq_next);
 	qp->sq_used++;
 	qp->staged++;
@@ -204,19 +199,67 @@ static void stage_reg(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	e->reg = reg;
 }
 
-/* In front of an answer: its page, which is mapped. */
-static void stage_write(struct dsm_qp *qp, struct dsm_net_tx *tx)
+static void fill_write(struct dsm_sq_entry *e, struct dsm_net_tx *tx)
 {
-	struct dsm_sq_entry *e;
-
-	if (!tx->msg.rkey || !tx->msg.page)
-		return;
-	e = entry_add(qp, NULL);
 	e->wr.opcode = IB_WR_RDMA_WRITE;
 	e->wr.sg_list = &tx->sge[1];
 	e->wr.num_sge = 1;
 	e->rdma.remote_addr = tx->msg.raddr;
 	e->rdma.rkey = tx->msg.rkey;
+}
+
+/* In front of an answer: its page, which is mapped. */
+static void stage_write(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	if (tx->msg.rkey && tx->msg.page)
+		fill_write(entry_add(qp, NULL), tx);
+}
+
+static bool map_or_fail(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	if (!map(qp, tx))
+		return true;
+	give_back(tx);
+	dsm_peer_fail_locked(qp->peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");
+	return false;
+}
+
+/* An answer that is the page and an immediate; numbered as if it had a header. */
+static bool stage_brief(struct dsm_qp *qp, struct dsm_net_tx *tx, u32 imm)
+{
+	struct dsm_net_peer_stats *stats = &qp->peer->stats;
+	struct dsm_sq_entry *e;
+
+	if (!map_or_fail(qp, tx))
+		return false;
+	qp->tx_seq++;
+	tx->busy = true;
+	tx->msg.next = NULL;
+	stats->tx_msgs[tx->msg.class]++;
+	stats->sends_brief++;
+	e = entry_add(qp, tx);
+	fill_write(e, tx);
+	e->wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
+	e->wr.ex.imm_data = cpu_to_be32(imm);
+	qp->held++;
+	return true;
+}
+
+/**
+ * dsm_sq_stage_inv() - add what takes a key away to the chain that is being built
+ * @qp:   connection Q with room
+ * @rkey: key; dsm_sink_ended() follows
+ *
+ * Context: as dsm_sq_stage().
+ */
+void dsm_sq_stage_inv(struct dsm_qp *qp, u32 rkey)
+{
+	struct dsm_sq_entry *e = entry_add(qp, NULL);
+
+	e->wr.opcode = IB_WR_LOCAL_INV;
+	e->wr.ex.invalidate_rkey = rkey;
+	/* A frame waits for it, which its page may give up or have written back. */
+	qp->held++;
 }
 
 /**
@@ -234,17 +277,17 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	struct dsm_peer *peer = qp->peer;
 	struct dsm_sq_entry *e;
 	bool inlined;
+	u32 imm;
 
 	lockdep_assert_held(&peer->lock);
+	if (dsm_sink_brief(peer, &tx->msg, &imm))
+		return stage_brief(qp, tx, imm);
 	inlined = goes_inline(qp, tx);
 	fill_header(qp, tx);
 	stage_reg(qp, tx);
 	dsm_fault_corrupt(peer, &tx->msg);
-	if (!inlined && map(qp, tx)) {
-		give_back(tx);
-		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");
+	if (!inlined && !map_or_fail(qp, tx))
 		return false;
-	}
 	tx->busy = true;
 	tx->msg.next = NULL;
 	count_message(peer, tx, inlined);
@@ -277,8 +320,13 @@ static struct dsm_net_tx *to_tx(struct dsm_msgbuf *msg)
 	return container_of(msg, struct dsm_net_tx, msg);
 }
 
-/* A list of messages that the device does not read. */
-static void give_all_back(struct dsm_msgbuf *list)
+/**
+ * dsm_sq_give_back() - a list of messages that the device does not read any more
+ * @list: linked by next; whose nobody waits for are freed
+ *
+ * Context: peer lock held, or the peer drained.
+ */
+void dsm_sq_give_back(struct dsm_msgbuf *list)
 {
 	while (list) {
 		struct dsm_net_tx *tx = to_tx(list);
@@ -337,7 +385,7 @@ bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list)
 
 	lockdep_assert_held(&peer->lock);
 	if (!map_all(qp, list)) {
-		give_all_back(list);
+		dsm_sq_give_back(list);
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");
 		return false;
 	}
@@ -385,12 +433,12 @@ static void unpost(struct dsm_qp *qp, const struct ib_send_wr *bad)
 	struct dsm_sq_entry *e;
 
 	do {
-		qp->sq_next = before(qp, qp->sq_next, 1);
+		qp->sq_next = dsm_sq_before(qp, qp->sq_next, 1);
 		qp->sq_used--;
 		e = &qp->sq[qp->sq_next];
 		take_all(qp, e->tx, &list);
 	} while (&e->wr != bad);
-	give_all_back(list);
+	dsm_sq_give_back(list);
 }
 
 /**
@@ -409,8 +457,8 @@ void dsm_sq_post(struct dsm_qp *qp)
 	lockdep_assert_held(&qp->peer->lock);
 	if (!qp->staged)
 		return;
-	first = &qp->sq[before(qp, qp->sq_next, qp->staged)].wr;
-	last = &qp->sq[before(qp, qp->sq_next, 1)].wr;
+	first = &qp->sq[dsm_sq_before(qp, qp->sq_next, qp->staged)].wr;
+	last = &qp->sq[dsm_sq_before(qp, qp->sq_next, 1)].wr;
 	signalled = wants_completion(qp);
 	if (signalled) {
 		last->send_flags |= IB_SEND_SIGNALED;
@@ -456,8 +504,15 @@ void dsm_sq_flush(struct dsm_qp *qp)
 
 /* ---- completion ---- */
 
-/* The oldest entry is done with; its message, if it held one, goes to @list. */
-static struct dsm_sq_entry *retire(struct dsm_qp *qp, struct dsm_msgbuf **list)
+/**
+ * dsm_sq_retire() - the oldest entry is done with
+ * @qp:   connection C, Q or P
+ * @list: its messages, if it held any, go there
+ *
+ * Context: who serves completions, or who drained the connection.
+ * Return: the entry.
+ */
+struct dsm_sq_entry *dsm_sq_retire(struct dsm_qp *qp, struct dsm_msgbuf **list)
 {
 	struct dsm_sq_entry *e = &qp->sq[qp->sq_done];
 
@@ -477,7 +532,8 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dsm_qp *qp = e->qp;
 	struct dsm_peer *peer = qp->peer;
 	struct dsm_msgbuf *list = NULL;
-	u32 n = 0;
+	struct dsm_sq_entry *done;
+	u32 n = 0, ended = 0;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		dsm_qp_error(qp, wc->status);
@@ -485,156 +541,22 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (dsm_fault_is_set(peer, DSM_FAULT_REPEAT))
 		return;
-	do
+	do {
+		done = dsm_sq_retire(qp, &list);
+		ended += done->wr.opcode == IB_WR_LOCAL_INV;
 		n++;
-	while (retire(qp, &list) != e);
+	} while (done != e);
 
 	spin_lock_bh(&peer->lock);
 	qp->sq_used -= n;
-	give_all_back(list);
+	dsm_sink_ended(peer, ended);
+	dsm_sq_give_back(list);
 	dsm_send_push(peer, false);
 	if (peer->leaving)
 		dsm_sq_flush(qp);
 	if (!qp->sq_used)
 		wake_up(&peer->wait);
 	spin_unlock_bh(&peer->lock);
-}
-
-/* ---- after a reconnection ---- */
-
-/* Messages that a work request brings: the peer gets all of them or none. */
-static u32 messages_of(const struct dsm_sq_entry *e)
-{
-	switch (e->wr.opcode) {
-	case IB_WR_SEND:
-	case IB_WR_SEND_WITH_INV:
-		return 1;
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		return e->wr.num_sge;
-	default:
-		return 0;
-	}
-}
-
-/**
- * dsm_sq_messages() - messages that are not known to be received
- * @qp: drained connection C, Q or P
- *
- * Context: peer lock held.
- * Return: their number.
- */
-u32 dsm_sq_messages(const struct dsm_qp *qp)
-{
-	u32 i, n = 0;
-
-	lockdep_assert_held(&qp->peer->lock);
-	for (i = 1; i <= qp->sq_used; i++)
-		n += messages_of(&qp->sq[before(qp, qp->sq_next, i)]);
-	return n;
-}
-
-/* Nothing happens when the device does it, but it keeps its place. */
-static void make_void(struct dsm_sq_entry *e)
-{
-	memset(&e->rdma, 0, sizeof(e->rdma));
-	e->wr.wr_cqe = &e->cqe;
-	e->wr.opcode = IB_WR_RDMA_WRITE;
-}
-
-/* The end of a request says that it names no frame. */
-static void clear_sink(struct dsm_qp *qp, struct dsm_sq_entry *e)
-{
-	const u32 bytes = sizeof(struct dsm_wire_sink);
-	struct ib_device *dev = qp->peer->net->dev;
-	struct ib_sge *sge;
-
-	if (!e->tx) {
-		memset(e->bytes + e->sge.length - bytes, 0, bytes);
-		return;
-	}
-	sge = &e->tx->sge[0];
-	ib_dma_sync_single_for_cpu(dev, sge->addr, sge->length, DMA_TO_DEVICE);
-	memset(e->tx->msg.data + e->tx->msg.len - bytes, 0, bytes);
-	ib_dma_sync_single_for_device(dev, sge->addr, sge->length, DMA_TO_DEVICE);
-}
-
-/**
- * dsm_sq_take_sinks() - requests that the peer lacks shall not name frames any more
- * @qp:       drained connection Q; what the peer has was checked
- * @doubtful: their sinks are put there, for dsm_sink_renew()
- *
- * Of a request that it has, the registration took place before.
- *
- * Context: peer lock held; any.
- */
-void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful)
-{
-	u32 missing = dsm_seq_missing(qp->tx_seq, dsm_sq_messages(qp), qp->tx_told);
-	struct dsm_sq_entry *e, *request = NULL;
-	u32 i, n;
-
-	lockdep_assert_held(&qp->peer->lock);
-	for (i = 1; i <= qp->sq_used; i++) {
-		e = &qp->sq[before(qp, qp->sq_next, i)];
-		n = messages_of(e);
-		if (n > missing)
-			return;
-		missing -= n;
-		if (n) {
-			request = e;
-		} else if (e->wr.opcode == IB_WR_REG_MR) {
-			clear_sink(qp, request);
-			dsm_sink_doubt(qp->peer, e->reg.mr, doubtful);
-			make_void(e);
-		}
-	}
-}
-
-/**
- * dsm_sq_again() - post again what the peer lacks, on a new connection
- * @qp: connection C, Q or P; what the peer has was checked, and requests name no frames
- *
- * There are no flushes: they are for peers that are left, and those are not resumed. Numbers,
- * headers and mappings are those of the first time: the peer sees the same bytes in the same order,
- * a bulk in the same slot, but for requests that name no frame now. An answer's WRITE goes again
- * with it, since its key is good until the answer is received.
- *
- * Context: peer lock held; any.
- */
-void dsm_sq_again(struct dsm_qp *qp)
-{
-	u32 messages = dsm_sq_messages(qp);
-	u32 missing = dsm_seq_missing(qp->tx_seq, messages, qp->tx_told);
-	struct dsm_sq_entry *e, *last = NULL;
-	struct dsm_msgbuf *list = NULL;
-	u32 repeated, i, n;
-
-	repeated = dsm_fault_repeat(qp->peer, missing, messages);
-	for (; messages > repeated; qp->sq_used--)
-		messages -= messages_of(retire(qp, &list));
-	give_all_back(list);
-	if (messages < missing) {
-		dsm_peer_fail_locked(qp->peer, DSM_WHY_CAUSE, -EPROTO,
-				     "malformed request to resume: part of a bulk");
-		return;
-	}
-	for (i = qp->sq_used; i; i--, last = e) {
-		e = &qp->sq[before(qp, qp->sq_next, i)];
-		n = messages_of(e);
-		/* What goes again although the peer has it (fault.h) registers and overwrites nothing. */
-		if (e->wr.opcode == IB_WR_REG_MR ||
-		    (e->wr.opcode == IB_WR_RDMA_WRITE_WITH_IMM && messages > missing))
-			make_void(e);
-		messages -= n;
-		e->wr.next = NULL;
-		e->wr.send_flags &= ~IB_SEND_SIGNALED;
-		if (last)
-			last->wr.next = &e->wr;
-	}
-	qp->staged = qp->sq_used;
-	/* Nothing was told of any of them. */
-	qp->unsignalled = DSM_SIGNAL_INTERVAL;
-	dsm_sq_post(qp);
 }
 
 /**
@@ -648,6 +570,6 @@ void dsm_sq_purge(struct dsm_qp *qp)
 	struct dsm_msgbuf *list = NULL;
 
 	for (; qp->sq_used; qp->sq_used--)
-		retire(qp, &list);
-	give_all_back(list);
+		dsm_sq_retire(qp, &list);
+	dsm_sq_give_back(list);
 }

@@ -45,6 +45,8 @@ struct dsm_net_hello {
  * @xfer_done: a transfer is back; the callee owns it again. Exactly once per transfer accepted by
  *             dsm_net_xfer(), before peer_lost. Process context, no lock held
  * @signal:    a peer's DSM_XFER_SIGNAL has landed. Context as @recv; -EPROTO drops the peer
+ * @expand:    the peer answered a request briefly, see struct dsm_msgbuf: fill in the message, for
+ *             @recv. Return its length, at most DSM_BRIEF_BYTES, or -EPROTO, which drops the peer
  */
 struct dsm_net_ops {
 	int (*admit)(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
@@ -53,6 +55,7 @@ struct dsm_net_ops {
 	int (*recv)(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
 	void (*xfer_done)(void *ctx, struct dsm_xfer *xfer);
 	int (*signal)(void *ctx, u16 node, u32 imm);
+	int (*expand)(void *ctx, u16 node, const u8 *request, u32 len, u32 brief, u8 *msg);
 };
 
 /**
@@ -84,6 +87,9 @@ struct dsm_net_config {
 
 #define DSM_NET_PORT 18515
 
+/* Most bytes of a message that a brief answer stands for, and of a request that is answered so. */
+#define DSM_BRIEF_BYTES 64u
+
 /**
  * struct dsm_net_peer_stats - counters of one peer, since it came up
  * @tx_msgs:       messages sent, per class, net's own (CREDIT, heartbeats) included
@@ -104,6 +110,7 @@ struct dsm_net_config {
  * @sends_signalled: posts of messages whose completion was asked for
  * @bulks:         WRITEs of requests into the peer's ring
  * @sends_bulk:    requests in them
+ * @sends_brief:   answers that were a page and an immediate
  * @sinks_lent:    requests that named a frame to write the answer into
  * @sink_misses:   requests that could not, since no registration was free
  * @resumes:       times that broken connections were made anew
@@ -131,6 +138,7 @@ struct dsm_net_peer_stats {
 	u64 sends_signalled;
 	u64 bulks;
 	u64 sends_bulk;
+	u64 sends_brief;
 	u64 sinks_lent;
 	u64 sink_misses;
 	u64 resumes;

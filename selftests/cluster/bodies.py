@@ -19,8 +19,8 @@ SEED = int(os.environ.get("SEED", "1"))
 ROUND_SECONDS = 3.0
 RESTARTS = 60
 
-# What the programs below send in any case; enum dsm_msg_type has the numbers.
-SURE = {10: "FETCH", 11: "PAGE", 20: "DIFF", 21: "DIFF_ACK", 22: "DIFF_DIRECT", 50: "LOCK_REQ",
+# What the programs below send in any case; enum dsm_msg_type has the numbers, and 0 is an answer without a body.
+SURE = {0: "brief PAGE", 10: "FETCH", 11: "PAGE", 20: "DIFF", 21: "DIFF_ACK", 22: "DIFF_DIRECT", 50: "LOCK_REQ",
         52: "LOCK_GRANT", 60: "BAR_ARRIVE", 61: "BAR_DEPART", 65: "FLAG_OP", 66: "FLAG_REPLY",
         131: "LOCK_TRY", 143: "SC_GET", 144: "SC_RECALL", 145: "SC_BACK", 146: "SC_GRANT",
         147: "SC_DONE", 150: "RLOCK", 151: "RLOCK_REPLY"}

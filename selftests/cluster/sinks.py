@@ -26,15 +26,17 @@ def pages_are_written_into_their_frames(c):
                 home.want(0, "write", i * PAGE + 8 * (i % 512), 100 + i)
             home.want(0, "release")
             reader.want(0, "acquire")
-            before = counters(b)
+            before, told = counters(b), counters(a)["sends_brief"]
             for i in range(PAGES):
                 reader.read(i * PAGE + 8 * (i % 512), 100 + i)
-            after = counters(b)
+            after, told = counters(b), counters(a)["sends_brief"] - told
         got = {k: after[k] - before[k] for k in ("page_transfers", "page_writes", "sinks_lent",
                                                  "sink_misses")}
         want = {"page_transfers": PAGES, "page_writes": written, "sinks_lent": written,
                 "sink_misses": 0}
         expect(got == want, f"fetch={fetch}: {got}, not {want}")
+        # An answer is said in full to tell of a registration or to return other credits.
+        expect(written * 3 // 4 <= told <= written, f"fetch={fetch}: {told} brief answers of {written}")
 
 
 def home_killed_while_it_may_write(c):
@@ -82,21 +84,27 @@ def anew(c):
         node.check(["dsmctl", "join", "--listen", node.address, "--node", str(node.index), *seed])
 
 
-def forged(c, key, reason):
-    """The home's answer to a fetch takes a key away that is not due: it is dropped."""
+def forged(c, key, reason, command="spoil"):
+    """The home's answer to a fetch takes a key away that is not due, or is no answer: it is dropped."""
     a, b = c.nodes[:2]
     name = make_region(c, "1M", "home=block,fetch=nocopy,around=off")
     with actors(name, a, b) as (home, reader):
         home.want(0, "write", 0, 1)
         home.want(0, "release")
         reader.want(0, "acquire")
-        xfer(a, f"spoil {key}")
+        xfer(a, f"{command} {key}")
         reader.want(SIGBUS, "read", 0)
         said = peer(b, status(a)["node"])
         expect(said["state"] == "lost" and reason in said["reason"],
                f"{b.name} says {said}, not '{reason}'")
     xfer(b, "free")
     anew(c)
+
+
+def forged_brief_answers(c):
+    """They name a key that was not lent, or nothing that an answer can say."""
+    forged(c, "key", "malformed brief answer: names no key that was lent", "forge")
+    forged(c, "number", "malformed brief answer: number", "forge")
 
 
 def forged_answer_that_takes_no_key_away(c):

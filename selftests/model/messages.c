@@ -2,7 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Messages under way: a bag, taken out in any order. A frame that a message carries, or
- * that is written into the asker's, is read either when the message is made or in a step of its own.
+ * that is written into the asker's, is read either when the message is made or in a step of its own. An
+ * answer that may be brief is made up from its request.
  */
 #include "model.h"
 
@@ -109,6 +110,35 @@ static void read_frame(struct flying *f)
 	f->posted = false;
 }
 
+static void lend(struct node *n, struct dsm_msgbuf *m)
+{
+	u8 *end = m->data + m->len - sizeof(struct dsm_wire_sink);
+	struct dsm_wire_fetch fetch;
+	struct dsm_wire_sink sink;
+
+	memcpy(&sink, end, sizeof(sink));
+	sink.addr = cpu_to_le64((uintptr_t)m->sink);
+	sink.rkey = cpu_to_le32(1);
+	memcpy(end, &sink, sizeof(sink));
+	memcpy(&fetch, m->data + DSM_HDR_BYTES, sizeof(fetch));
+	memcpy(n->asked[page_number(dsm_page_find(&n->e, n->space.id, le32_to_cpu(fetch.idx)))], m->data,
+	       sizeof(n->asked[0]));
+}
+
+/* What the asker makes of a number. */
+static void expand(struct node *n, struct dsm_msgbuf *m)
+{
+	struct node *asker = &w.node[m->dst];
+	struct dsm_wire_page page;
+	struct dsm_page *p;
+
+	memcpy(&page, m->data + DSM_HDR_BYTES, sizeof(page));
+	p = dsm_page_find(&asker->e, asker->space.id, le32_to_cpu(page.idx));
+	if (dsm_fetch_expand(asker->asked[page_number(p)], sizeof(asker->asked[0]), node_id(n), m->brief,
+			     m->data) != (int)m->len)
+		fail("%c has no answer for %u", 'A' + m->dst, m->brief);
+}
+
 /* A message leaves an engine. */
 void post(struct node *n, struct dsm_msgbuf *m)
 {
@@ -128,11 +158,10 @@ void post(struct node *n, struct dsm_msgbuf *m)
 			      .stamp = ++w.next_stamp };
 	if (m->page && !w.set.late_dma)
 		read_frame(f);
-	if (m->sink) {
-		struct dsm_wire_sink sink = { .addr = cpu_to_le64((uintptr_t)m->sink), .rkey = cpu_to_le32(1) };
-
-		memcpy(m->data + m->len - sizeof(sink), &sink, sizeof(sink));
-	}
+	if (m->sink)
+		lend(n, m);
+	if (m->brief && m->rkey)
+		expand(n, m);
 	len = cpu_to_le16(m->len + (m->page && !m->rkey ? DSM_PAGE_BYTES : 0));
 	memcpy(m->data + offsetof(struct dsm_wire_hdr, len), &len, sizeof(len));
 	describe("       send", f);

@@ -317,6 +317,7 @@ struct node {
 	u64 last_need[MAX_PAGES];
 	u64 last_ver[MAX_PAGES];
 	u64 last_known;
+	u8 asked[MAX_PAGES][DSM_HDR_BYTES + sizeof(struct dsm_wire_fetch)];	/* fetches with a sink */
 };
 
 /* A message under way. */

@@ -20,6 +20,7 @@ static const u16 window[DSM_CREDIT_COUNT] = {
 
 struct message {
 	enum dsm_class class;
+	bool brief;		/* an answer without a header: @word is what dsm_credit_brief() said */
 	u64 word;
 };
 
@@ -76,9 +77,16 @@ static bool stage(struct side *s, struct message *chain, u32 *n, enum dsm_class 
 	if (!dsm_credit_may_send(&s->c, class))
 		return false;
 	dsm_credit_use(&s->c, class);
-	chain[*n].class = class;
+	chain[*n] = (struct message){ .class = class };
+	if (class == DSM_CLASS_RSP && unit_random_below(&rnd, 2)) {
+		int brief = dsm_credit_brief(&s->c);
+
+		chain[*n].brief = brief >= 0;
+		chain[*n].word = brief;
+	}
 	/* A signal has no header. */
-	chain[*n].word = class == DSM_CREDIT_SIGNAL ? 0 : dsm_credit_word(&s->c, vc_of(class));
+	if (!chain[*n].brief && class != DSM_CREDIT_SIGNAL)
+		chain[*n].word = dsm_credit_word(&s->c, vc_of(class));
 	s->sent[class]++;
 	(*n)++;
 	return true;
@@ -136,7 +144,8 @@ static bool receive(struct side *from, struct side *to, enum dsm_vc vc)
 	to->handled[m->class]++;
 	unit_require(dsm_credit_receive(&to->c, m->class), "class %d", m->class);
 	if (vc != DSM_VC_B)
-		unit_require(dsm_credit_take(&to->c, vc, m->word), "vc %d", vc);
+		unit_require(dsm_credit_take(&to->c, vc, m->brief ? dsm_credit_brief_word(&to->c, m->word) :
+					     m->word), "vc %d", vc);
 	return true;
 }
 

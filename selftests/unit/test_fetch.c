@@ -359,6 +359,44 @@ static void home_writes_into_the_frame_that_waits(void **state)
 	assert_int_equal(world_engine(B)->stats.page_writes, 1);
 }
 
+static void answers_are_brief_if_they_say_nothing_new(void **state)
+{
+	w.sinks = true;
+	world_store(A, 0, 7, 70);
+	world_release(A);
+	/* Two versions at once. */
+	world_store(A, 0, 8, 80);
+	world_release(A);
+	assert_int_equal(world_load(B, 0, 7), 70);
+	assert_int_equal(w.briefs, 1);
+	assert_int_equal(world_page(B, 0)->ver, 2);
+	/* The registration has to be told of, once. */
+	w.node[A].registered = true;
+	world_store(A, 2, 7, 71);
+	world_release(A);
+	assert_int_equal(world_load(B, 2, 7), 71);
+	assert_int_equal(w.briefs, 1);
+	world_store(A, 4, 7, 72);
+	world_release(A);
+	assert_int_equal(world_load(B, 4, 7), 72);
+	assert_int_equal(w.briefs, 2);
+}
+
+static void what_is_no_brief_answer_is_refused(void **state)
+{
+	struct dsm_wire_fetch body = { .need = cpu_to_le64(9) };
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_FETCH, WORLD_REGION, 1);
+	u8 full[DSM_HDR_BYTES + sizeof(struct dsm_wire_page)];
+
+	dsm_wire_put(m, &body, sizeof(body));
+	assert_int_equal(dsm_fetch_expand(m->data, m->len, A, DSM_BRIEF_MAX, full), sizeof(full));
+	assert_int_equal(dsm_fetch_expand(m->data, m->len, A, 0, full), -EPROTO);
+	assert_int_equal(dsm_fetch_expand(m->data, m->len - 1, A, 1, full), -EPROTO);
+	m->data[0] = DSM_MSG_DIFF;
+	assert_int_equal(dsm_fetch_expand(m->data, m->len, A, 1, full), -EPROTO);
+	world_msg_free(m);
+}
+
 static void fetch_by_copy_offers_no_frame(void **state)
 {
 	w.sinks = true;
@@ -519,6 +557,8 @@ int main(void)
 		T(start_touch, fetch_sent_on_to_a_lost_home_is_over),
 		T(start2, unknown_wish_is_refused),
 		T(start2, home_writes_into_the_frame_that_waits),
+		T(start2, answers_are_brief_if_they_say_nothing_new),
+		T(start2, what_is_no_brief_answer_is_refused),
 		T(start2, fetch_by_copy_offers_no_frame),
 		T(start2, written_page_is_refused_where_no_frame_was_offered),
 		T(start_touch, every_answer_gives_the_sink_back),

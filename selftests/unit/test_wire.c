@@ -22,7 +22,7 @@ static const struct layout layouts[] = {
 	SIZE(dsm_wire_hdr, 32), FIELD(dsm_wire_hdr, flags, 1), FIELD(dsm_wire_hdr, len, 2),
 	FIELD(dsm_wire_hdr, epoch, 4), FIELD(dsm_wire_hdr, src, 8), FIELD(dsm_wire_hdr, region, 12),
 	FIELD(dsm_wire_hdr, xid, 16), FIELD(dsm_wire_hdr, seq, 20), FIELD(dsm_wire_hdr, credit, 24),
-	SIZE(dsm_wire_sink, 16), FIELD(dsm_wire_sink, rkey, 8),
+	SIZE(dsm_wire_sink, 16), FIELD(dsm_wire_sink, rkey, 8), FIELD(dsm_wire_sink, chunk, 12),
 	SIZE(dsm_wire_fetch, 32), FIELD(dsm_wire_fetch, want, 4), FIELD(dsm_wire_fetch, need, 8),
 	FIELD(dsm_wire_fetch, sink, 16),
 	SIZE(dsm_wire_page, 32), FIELD(dsm_wire_page, home, 6), FIELD(dsm_wire_page, ver, 8),

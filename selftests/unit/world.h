@@ -58,6 +58,8 @@ static struct world {
 	bool hold_xfer;
 	bool sinks;		/* requests get the registration that they want */
 	u32 lent;		/* of these, not given back by an answer */
+	u8 asked[WORLD_NODES][64];	/* the last of them */
+	u32 briefs;		/* answers that a number stood for */
 	bool held[256];		/* types that world_run() does not deliver */
 	bool hold_flush;
 	bool hold_run;
@@ -146,8 +148,21 @@ static inline void world_post(u16 src, struct dsm_msgbuf *m)
 	if (m->sink && w.sinks) {
 		struct dsm_wire_sink sink = { .addr = cpu_to_le64((uintptr_t)m->sink), .rkey = cpu_to_le32(7) };
 
+		memcpy(&sink.chunk, m->data + m->len - sizeof(sink.chunk), sizeof(sink.chunk));
 		memcpy(m->data + m->len - sizeof(sink), &sink, sizeof(sink));
+		memcpy(w.asked[src], m->data, m->len);
 		w.lent++;
+	}
+	if (m->brief && w.sinks) {
+		u8 full[DSM_HDR_BYTES + sizeof(struct dsm_wire_page)];
+
+		/* Type and answer, but for what net fills in, and the registration that the asker knows. */
+		unit_require(dsm_fetch_expand(w.asked[m->dst], 64, src, m->brief, full) == (int)m->len &&
+			     full[0] == m->data[0] && !memcmp(full + 12, m->data + 12, 8) &&
+			     !memcmp(full + DSM_HDR_BYTES, m->data + DSM_HDR_BYTES, 16),
+			     "brief answer %u says something else", m->brief);
+		memcpy(m->data + DSM_HDR_BYTES, full + DSM_HDR_BYTES, sizeof(struct dsm_wire_page));
+		w.briefs++;
 	}
 	if (m->rkey && w.sinks)
 		w.lent--;

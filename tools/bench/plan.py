@@ -76,7 +76,7 @@ CASES = (
 
 # Rows of the plan for which the module offers nothing that a program could measure.
 NOT_OFFERED = (
-    ("LOCAL_INV in the kernel", "the module does none, keys are taken away by SEND_WITH_INV; "
+    ("LOCAL_INV in the kernel", "the module waits for none; "
      "window_bind_invalidate is a program's, and kernel_reg_mr_2MiB the module's REG_MR"),
 )
 

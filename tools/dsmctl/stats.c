@@ -80,6 +80,7 @@ static const struct {
 	[DSM_STAT_SENDS_SIGNALLED] = { "sends_signalled", "message posts signalled" },
 	[DSM_STAT_BULKS] = { "bulks", "writes of requests into a ring" },
 	[DSM_STAT_SENDS_BULK] = { "sends_bulk", "requests in them" },
+	[DSM_STAT_SENDS_BRIEF] = { "sends_brief", "answers that were a page and an immediate" },
 	[DSM_STAT_SINKS_LENT] = { "sinks_lent", "fetches straight into the frame" },
 	[DSM_STAT_SINK_MISSES] = { "sink_misses", "fetches without room for that" },
 	[DSM_STAT_SC_GRANTS] = { "sc_grants", "consistency=sc: rights got" },

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Send queues of C, Q and P: what is staged beside messages, and what is known of them after a break.
+ */
+#ifndef DSM_NET_SQ_H
+#define DSM_NET_SQ_H
+
+#include "net.h"
+
+/* The entry @n before entry @i of a connection's ring. */
+static inline u32 dsm_sq_before(const struct dsm_qp *qp, u32 i, u32 n)
+{
+	return i >= n ? i - n : i + qp->sq_room - n;
+}
+
+/* sq.c */
+void dsm_sq_stage_inv(struct dsm_qp *qp, u32 rkey);
+bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list);
+struct dsm_sq_entry *dsm_sq_retire(struct dsm_qp *qp, struct dsm_msgbuf **list);
+void dsm_sq_give_back(struct dsm_msgbuf *list);
+
+/* again.c */
+u32 dsm_sq_messages(const struct dsm_qp *qp);
+void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful);
+void dsm_sq_again(struct dsm_qp *qp);
+
+#endif
