@@ -5,20 +5,34 @@
  * places, from changing copies and with changing delays. Counts what was seen; a forbidden outcome is a failure.
  *
  * CONSISTENCY is hlrc, cashmere or sc: what is forbidden. Rank 0 prints the outcomes of each test. Nothing here
- * orders a round's threads but what the test itself calls; barriers lie before and after it only.
+ * orders a round's threads but what the tests themselves call; barriers lie before and after a series of 1 to SERIES
+ * rounds only, which share pages or do not, each with bytes, locks, flags and barriers of its own.
  */
+#include <time.h>
+
 #include "litmus.h"
 
 #define RANKS 3
 #define BARRIER_KEY 1
+#define SERIES 8
+#define FLAGS 1000000		/* a key for each round: nobody clears them */
 #define KEYS 1000		/* those of rounds: managers change with them */
 #define PLACES 12		/* pages of a round's bytes; the first two are the reports' */
+#define SLOTS 30		/* of 16 bytes, from which a round chooses on each page */
+#define SLOTS_AT 128		/* below: bytes of locks */
 #define FRESH 16		/* the first page that no round has used */
 #define OUTCOMES 24
 
 struct outcome {
 	uint64_t values[LITMUS_VALUES];
 	unsigned long times;
+};
+
+/* Rounds between two barriers. */
+struct series {
+	long number, first;	/* the latter is a round */
+	unsigned int count;
+	struct round round[SERIES];
 };
 
 static struct dsm *d, *outside;
@@ -30,15 +44,15 @@ static const struct litmus *test;
 static struct outcome outcomes[OUTCOMES];
 static unsigned int known;
 
-/* The reports of a round: what threads saw, then what each rank sees at the end. */
-static volatile uint64_t *report(long round)
+/* The reports of a series: for each round what threads saw, then what each rank sees at the end. */
+static volatile uint64_t *report(const struct series *s, unsigned int i)
 {
-	return (volatile uint64_t *)(base + (round & 1) * PAGE_BYTES);
+	return (volatile uint64_t *)(base + (s->number & 1) * PAGE_BYTES) + i * LITMUS_VALUES * (1 + RANKS);
 }
 
-static volatile uint64_t *look_of(long round, long rank)
+static volatile uint64_t *look_of(const struct series *s, unsigned int i, long rank)
 {
-	return report(round) + LITMUS_VALUES * (1 + rank);
+	return report(s, i) + LITMUS_VALUES * (1 + rank);
 }
 
 static uint32_t seed_of(long round, uint32_t who)
@@ -50,54 +64,80 @@ static uint32_t seed_of(long round, uint32_t who)
 	return seed;
 }
 
-/* The same at all threads: pages in another order each time, places within them. */
-static struct round lay_out(long round)
+static volatile uint8_t *slot_of(volatile uint8_t *page, unsigned int i, uint32_t *seed)
+{
+	return page + SLOTS_AT + (i * SLOTS + next_random(seed) % SLOTS) * 16;
+}
+
+/* The same at all threads: pages in the order of round @like, places within them by the round itself. */
+static struct round lay_out(const struct series *s, unsigned int i, long like)
 {
 	volatile uint8_t *page[PLACES];
-	uint32_t seed = seed_of(round, 0);
-	unsigned int i, other;
+	long number = s->first + i;
+	uint32_t seed = seed_of(number, 0), order = seed_of(like, 8), keys;
+	unsigned int k, other;
 	volatile uint8_t *swap;
 
-	for (i = 0; i < PLACES; i++)
-		page[i] = base + (2 + i) * PAGE_BYTES;
-	for (i = PLACES - 1; i; i--) {
-		other = next_random(&seed) % (i + 1);
-		swap = page[i];
-		page[i] = page[other];
+	for (k = 0; k < PLACES; k++)
+		page[k] = base + (2 + k) * PAGE_BYTES;
+	for (k = PLACES - 1; k; k--) {
+		other = next_random(&order) % (k + 1);
+		swap = page[k];
+		page[k] = page[other];
 		page[other] = swap;
 	}
+	keys = next_random(&seed) % 8 * SERIES + i;
 	return (struct round){
 		.d = d,
-		.x = page[0] + next_random(&seed) % (PAGE_BYTES - 16) / 16 * 16,
-		.y = page[1] + next_random(&seed) % (PAGE_BYTES - 16) / 16 * 16,
-		.p = page[2] + next_random(&seed) % (PAGE_BYTES - 16) / 16 * 16,
-		.l = { KEYS + next_random(&seed) % 64, page[3] + 64 },
-		.m = { 2 * KEYS + next_random(&seed) % 64, page[4] + 64 },
-		.edge = base + (3 + next_random(&seed) % (PLACES - 2)) * PAGE_BYTES - 4,
-		.fresh = base + (FRESH + round) * PAGE_BYTES,
-		.flag = 3 * KEYS + next_random(&seed) % 64,
-		.barrier = 4 * KEYS + next_random(&seed) % 64,
-		.outside = (volatile uint32_t *)dsm_base(outside) + round % 1024,
-		.saw = report(round),
+		.x = slot_of(page[0], i, &seed),
+		.y = slot_of(page[1], i, &seed),
+		.p = slot_of(page[2], i, &seed),
+		.l = { KEYS + keys, page[3] + 64 + i },
+		.m = { 2 * KEYS + keys, page[4] + 64 + SERIES + i },
+		.edge = base + (3 + number % (PLACES - 2)) * PAGE_BYTES - 4,
+		.fresh = base + (FRESH + number) * PAGE_BYTES,
+		.flag = FLAGS + (uint64_t)number,
+		.barrier = 3 * KEYS + keys,
+		.outside = (volatile uint32_t *)dsm_base(outside) + number % 1024,
+		.saw = report(s, i),
 	};
 }
 
-static void clear(const struct round *r, long round)
+/* The same at all threads. */
+static void begin_series(struct series *s, long number, long first, long left)
 {
+	uint32_t seed = seed_of(first, 7);
+	bool shared = next_random(&seed) % 2;
 	unsigned int i;
 
-	*r->x = 0;
-	*r->y = 0;
-	for (i = 0; i < 16; i++)
-		r->p[i] = 0;
-	for (i = 0; i < 8; i++)
-		r->edge[i] = 0;
-	*r->l.turn = 0;
-	*r->m.turn = 0;
-	*r->outside = 0;
-	for (i = 0; i < LITMUS_VALUES * (1 + RANKS); i++)
-		report(round)[i] = 0;
-	must(dsm_flag_clear(d, r->flag), "flag clear");
+	s->number = number;
+	s->first = first;
+	s->count = 1u << next_random(&seed) % 4;
+	if (s->count > left)
+		s->count = (unsigned int)left;
+	for (i = 0; i < s->count; i++)
+		s->round[i] = lay_out(s, i, shared ? first : first + i);
+}
+
+static void clear(const struct series *s)
+{
+	const struct round *r;
+	unsigned int i, k;
+
+	for (i = 0; i < s->count; i++) {
+		r = &s->round[i];
+		*r->x = 0;
+		*r->y = 0;
+		for (k = 0; k < 16; k++)
+			r->p[k] = 0;
+		for (k = 0; k < 8; k++)
+			r->edge[k] = 0;
+		*r->l.turn = 0;
+		*r->m.turn = 0;
+		*r->outside = 0;
+		for (k = 0; k < LITMUS_VALUES * (1 + RANKS); k++)
+			report(s, i)[k] = 0;
+	}
 }
 
 static void delay(uint32_t *seed)
@@ -136,14 +176,14 @@ static void play(const struct round *r, long round, long thread)
 	}
 }
 
-static void look(const struct round *r, long round)
+static void look(const struct series *s, unsigned int i)
 {
 	uint64_t values[LITMUS_VALUES] = { 0 };
-	unsigned int i;
+	unsigned int k;
 
-	test->look(r, values);
-	for (i = 0; i < test->looks; i++)
-		look_of(round, dsm_rank(d))[i] = values[i];
+	test->look(&s->round[i], values);
+	for (k = 0; k < test->looks; k++)
+		look_of(s, i, dsm_rank(d))[k] = values[k];
 }
 
 static void print_values(FILE *to, const uint64_t *values)
@@ -167,20 +207,20 @@ static void count(const uint64_t *values)
 }
 
 /* Rank 0, thread 0: was that allowed? */
-static void judge(long round)
+static void judge(const struct series *s, unsigned int i)
 {
 	uint64_t values[LITMUS_VALUES] = { 0 };
-	unsigned int i;
-	long rank;
+	long rank, round = s->first + i;
+	unsigned int k;
 
-	for (i = 0; i < test->values; i++)
-		values[i] = report(round)[i];
-	for (i = 0; i < test->looks; i++) {
-		values[test->values + i] = look_of(round, 0)[i];
+	for (k = 0; k < test->values; k++)
+		values[k] = report(s, i)[k];
+	for (k = 0; k < test->looks; k++) {
+		values[test->values + k] = look_of(s, i, 0)[k];
 		for (rank = 1; rank < RANKS; rank++)
-			CHECK(look_of(round, rank)[i] == look_of(round, 0)[i],
+			CHECK(look_of(s, i, rank)[k] == look_of(s, i, 0)[k],
 			      "%s, round %ld, seed %u: value %u is %lu at node 0, %lu at rank %ld", test->name, round,
-			      first_seed, i, look_of(round, 0)[i], look_of(round, rank)[i], rank);
+			      first_seed, k, look_of(s, i, 0)[k], look_of(s, i, rank)[k], rank);
 	}
 	count(values);
 	if (consistency < test->since || !test->bad(values))
@@ -198,33 +238,34 @@ static void meet(void)
 static void *work(void *thread)
 {
 	bool first = !thread;
-	struct round r;
-	long i, round;
+	unsigned int i;
+	struct series s;
+	long number, done;
 
-	for (i = 0; i < rounds; i++) {
-		round = number_of_round + i;
-		r = lay_out(round);
-		if (first && round % RANKS == dsm_rank(d))
-			clear(&r, round);
+	for (number = 0, done = 0; done < rounds; number++, done += s.count) {
+		begin_series(&s, number, number_of_round + done, rounds - done);
+		if (first && number % RANKS == dsm_rank(d))
+			clear(&s);
 		meet();
-		play(&r, round, (long)thread);
+		for (i = 0; i < s.count; i++)
+			play(&s.round[i], s.first + i, (long)thread);
 		meet();
 		if (test->look) {
-			if (first)
-				look(&r, round);
+			for (i = 0; first && i < s.count; i++)
+				look(&s, i);
 			meet();
 		}
-		if (first && !dsm_rank(d))
-			judge(round);
+		for (i = 0; first && !dsm_rank(d) && i < s.count; i++)
+			judge(&s, i);
 	}
 	return NULL;
 }
 
-static void print_outcomes(void)
+static void print_outcomes(double ms)
 {
 	unsigned int i;
 
-	printf("%-4s %ld rounds:", test->name, rounds);
+	printf("%-4s %ld rounds of %.1f ms:", test->name, rounds, ms / (double)rounds);
 	for (i = 0; i < known; i++) {
 		printf("  ");
 		print_values(stdout, outcomes[i].values);
@@ -234,17 +275,28 @@ static void print_outcomes(void)
 	fflush(stdout);
 }
 
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
 static void play_all(const struct litmus *tests)
 {
+	double begun;
+
 	for (test = tests; test->name; test++) {
 		CHECK(dsm_size(d) >= (size_t)(FRESH + number_of_round + rounds) * PAGE_BYTES,
 		      "%ld rounds do not fit into the region", rounds);
 		known = 0;
 		memset(outcomes, 0, sizeof(outcomes));
+		begun = now_ms();
 		run_threads(LITMUS_THREADS, work);
 		number_of_round += rounds;
 		if (!dsm_rank(d))
-			print_outcomes();
+			print_outcomes(now_ms() - begun);
 	}
 }
 

@@ -8,7 +8,7 @@ from scene import join_ranks, region, start_ranks
 
 CONSISTENCY = {"sc": "sc", "csm-s": "cashmere", "csm-none": "cashmere", "csm-none-mg": "cashmere",
                "csm-ms": "cashmere", "csm-dms": "cashmere", "csm-ms-mg": "cashmere"}
-SECONDS_PER_ROUND = 12.0	# of all tests together, at the very most
+SECONDS_PER_ROUND = 6.0	# of all tests together, at the very most
 
 
 class Litmus:
@@ -27,6 +27,12 @@ class Litmus:
             join_ranks(c, jobs, timeout)
         for line in jobs[0].out.splitlines():
             print(f"# {self.preset}: {line}", flush=True)
+
+
+def share(part):
+    """Of all presets those of part "k/n"."""
+    number, parts = map(int, part.split("/"))
+    return pairs.PRESETS[number - 1::parts]
 
 
 def tests(rounds, presets=pairs.PRESETS):

@@ -27,6 +27,12 @@ MATRIX = tuple(
     guests(f"matrix-{kernel}-{part}", "cluster", kernel, "matrix", ("all",), 5, 2400,
            MATRIX=f"{part}/{MATRIX_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, MATRIX_PARTS + 1))
+# Parts of the presets.
+LITMUS_PARTS = 6
+LITMUS = tuple(
+    guests(f"litmus-{kernel}-{part}", "cluster", kernel, "litmus", ("all",), 35, 4500,
+           LITMUS=f"{part}/{LITMUS_PARTS}")
+    for kernel in ("6.12", "6.1") for part in range(1, LITMUS_PARTS + 1))
 
 GROUPS = (
     Group("build", ["tools/check/build"], ("check", "quick"), 1, 600, DSM_TESTS="full"),
@@ -56,14 +62,13 @@ GROUPS = (
     guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 7, 1800),
     guests("presets-6.12", "cluster", "6.12", "presets", ("all",), 11, 1800),
     guests("presets-6.1", "cluster", "6.1", "presets", ("all",), 11, 1800),
-    guests("litmus-6.12", "cluster", "6.12", "litmus", ("all",), 35, 5400),
-    guests("litmus-6.1", "cluster", "6.1", "litmus", ("all",), 35, 5400),
     guests("pairs-debug", "cluster", "debug", "pairs", ("all",), 8, 1800),
     guests("faults-6.12", "cluster", "6.12", "faults", ("all",), 4, 900),
     guests("faults-6.1", "cluster", "6.1", "faults", ("all",), 4, 900),
     guests("faults-debug", "cluster", "debug", "faults", ("all",), 30, 3600),
     guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 2, 2400),
     guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 10, 2400),
+    *LITMUS,
     *MATRIX,
 )
 # Every shard of check-all begins with these.
