@@ -49,6 +49,7 @@ struct dsm_region_counts {
  * @opens:  open files on this node; -1: shall be destroyed, -2: is being removed
  * @active: the coordinator confirmed that every member knows the region and its members
  * @late:   this node was not there when its members were fixed
+ * @process: level=1: who may use it on this node, or NULL; see process.c
  * @mm:     mm side
  * @space:  core side
  * @table:  touched pages, struct dsm_page by index
@@ -75,6 +76,7 @@ struct dsm_region {
 	atomic_t opens;
 	bool active;
 	bool late;
+	struct pid *process;
 	struct dsm_mm *mm;
 	struct dsm_space *space;
 	struct xarray table;
@@ -116,6 +118,8 @@ void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info
 int dsm_node_region_open(struct dsm_region *r);
 void dsm_node_region_close(struct dsm_region *r);
 u64 dsm_node_region_lost(struct dsm_region *r);
+/* May this process use a file of it that is open? 0 or -EPERM. */
+int dsm_node_region_mine(const struct dsm_region *r);
 
 /* ---- synchronisation; owner: one process through one open file ---- */
 struct dsm_owner {

@@ -238,6 +238,8 @@ int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
 	}
 	if (r->space->policy.consistency == DSM_CONSISTENCY_SC)
 		dsm_mm_read_exactly(r->mm);
+	if (r->space->policy.level == DSM_LEVEL_ONE)
+		dsm_mm_keep_own(r->mm);
 	mutex_lock(&n->regions_lock);
 	other = dsm_region_by_name(r->name);
 	if (!IS_ERR(other)) {
@@ -422,7 +424,7 @@ void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc)
  *
  * Context: process; waits for other nodes.
  * Return: 0; -ENOTCONN; -ENXIO it is being destroyed; -EHOSTDOWN; -EINTR; -EOPNOTSUPP algo=array, and
- * this node came too late, or there are more nodes than entries.
+ * this node came too late, or there are more nodes than entries; -EBUSY level=1, and another process has it open.
  */
 int dsm_node_region_open(struct dsm_region *r)
 {
@@ -440,7 +442,9 @@ int dsm_node_region_open(struct dsm_region *r)
 	 * Knowing the members here does not mean that they know: a message
 	 * to one that does not would be taken for a malformed one.
 	 */
-	err = READ_ONCE(r->active) ? 0 : dsm_member_activate(r);
+	err = dsm_process_enter(r);
+	if (!err && !READ_ONCE(r->active))
+		err = dsm_member_activate(r);
 	if (!err) {
 		WRITE_ONCE(r->active, true);
 		err = dsm_node_acquire(r);
@@ -475,7 +479,8 @@ u64 dsm_node_region_lost(struct dsm_region *r)
  */
 void dsm_node_region_close(struct dsm_region *r)
 {
-	atomic_dec(&r->opens);
+	if (atomic_dec_and_test(&r->opens))
+		dsm_process_leave(r);
 }
 
 /**

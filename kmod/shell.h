@@ -165,6 +165,10 @@ void dsm_recall_stop(void);
 struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame);
 struct dsm_page *dsm_shell_page_spare(struct dsm_region *r, u32 idx);
 
+/* ---- process.c: regions with level=1 ---- */
+int dsm_process_enter(struct dsm_region *r);
+void dsm_process_leave(struct dsm_region *r);
+
 /* ---- quota.c ---- */
 int dsm_quota_charge(kuid_t uid);
 void dsm_quota_uncharge(kuid_t uid);

@@ -31,10 +31,11 @@ static const struct choice {
 	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
 	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
 	{ "around", offsetof(struct dsm_policy, around), { "off", "on" }, "on or off" },
+	{ "level", offsetof(struct dsm_policy, level), { "2", "1" }, "2 or 1" },
 };
 
 #define KNOWN_KEYS \
-	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around"
+	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around, level"
 
 struct word {
 	const char *at;
@@ -411,8 +412,9 @@ void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",diff=pipe:%u:%u",
 			       p->pipe_bytes, p->pipe_depth);
 	for (i = 0; i < ARRAY_SIZE(choices); i++) {
-		/* Only cashmere has a choice. */
-		if (choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata)
+		/* Only cashmere has a choice; few want one process. */
+		if ((choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata) ||
+		    (choices[i].offset == offsetof(struct dsm_policy, level) && !p->level))
 			continue;
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",%s=%s",
 			       choices[i].key,

@@ -38,6 +38,9 @@ enum dsm_sync { DSM_SYNC_MSG, DSM_SYNC_RDMA };
 /* For sync=rdma: queue locks, or seed 000's array locks and array-and-sense barriers. */
 enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
 
+/* Who is a participant of the protocol: a node with all its processes, or one process, which has its node to itself. */
+enum dsm_level { DSM_LEVEL_TWO, DSM_LEVEL_ONE };
+
 #define DSM_PIPE_BYTES_MIN 4096u
 #define DSM_PIPE_BYTES_MAX 65536u
 #define DSM_PIPE_DEPTH_MAX 8u
@@ -55,6 +58,7 @@ enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
  * @sync:        enum dsm_sync
  * @algo:        enum dsm_algo
  * @around:      1 = fault-around on sequential and strided faults
+ * @level:       enum dsm_level
  * @pipe_depth:  pipe: buffers per home under way, 1 to DSM_PIPE_DEPTH_MAX; orig: 0
  * @pipe_bytes:  pipe: bytes of a buffer, DSM_PIPE_BYTES_MIN to _MAX; orig: 0
  */
@@ -70,6 +74,7 @@ struct dsm_policy {
 	u8 sync;
 	u8 algo;
 	u8 around;
+	u8 level;
 	u8 pipe_depth;
 	u32 pipe_bytes;
 };

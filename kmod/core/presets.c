@@ -60,7 +60,7 @@ static const struct dsm_preset presets[] = {
 	  .policy = { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE,
 		      .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
 		      .diffpath = DSM_DIFFPATH_MSG } },
-	{ .name = "csm-adb", .lacks = "bcast=adaptive and level=1", .instead = "csm-dms" },
+	{ .name = "csm-adb", .lacks = "bcast=adaptive", .instead = "csm-dms" },
 	/* No seed has it: one writer or many readers, and the page comes with the right. */
 	{ .name = "sc",
 	  .policy = { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY,

@@ -92,12 +92,16 @@ static int attach_to(struct file *file, struct dsm_region *r)
  * dsm_chardev_attached() - region of a file, if it has one already
  * @file: an open file of ours
  *
- * Context: any.
- * Return: region, valid while the file is open, or NULL: dsm_chardev_attach() may wait.
+ * Context: process.
+ * Return: region, valid while the file is open, or NULL: dsm_chardev_attach() may wait; ERR_PTR(-EPERM) it has
+ * level=1 and is another process's.
  */
 struct dsm_region *dsm_chardev_attached(struct file *file)
 {
-	return attached(file->private_data);
+	struct dsm_region *r = attached(file->private_data);
+	int ret = r ? dsm_node_region_mine(r) : 0;
+
+	return ret ? ERR_PTR(ret) : r;
 }
 
 /**
@@ -107,12 +111,13 @@ struct dsm_region *dsm_chardev_attached(struct file *file)
  *
  * Context: process; sleeps, for the network the first time. The mmap lock may be held.
  * Return: region, valid while the file is open, or ERR_PTR: -ENOTCONN this node has not joined,
- *         -EHOSTDOWN the region's sync manager is lost, -EINTR, -ENOMEM.
+ *         -EHOSTDOWN the region's sync manager is lost, -EINTR, -ENOMEM, -EPERM it has level=1 and is another
+ *         process's.
  */
 struct dsm_region *dsm_chardev_attach(struct file *file)
 {
+	struct dsm_region *r = dsm_chardev_attached(file);
 	struct dsm_file *f = file->private_data;
-	struct dsm_region *r = attached(f);
 	int ret;
 
 	if (r)

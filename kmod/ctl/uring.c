@@ -157,9 +157,9 @@ static int begin(struct io_uring_cmd *cmd, const struct dsm_uring_arg *a, unsign
 		if (issue_flags & IO_URING_F_NONBLOCK)
 			return -EAGAIN;
 		r = dsm_chardev_attach(cmd->file);
-		if (IS_ERR(r))
-			return PTR_ERR(r);
 	}
+	if (IS_ERR(r))
+		return PTR_ERR(r);
 	if (i == ARRAY_SIZE(rows)) {
 		if (issue_flags & IO_URING_F_NONBLOCK && dsm_node_unlock_waits(r))
 			return -EAGAIN;

@@ -40,6 +40,7 @@ struct dsm_mm_counters {
  *                 never cleared. Written before the dirty bits are cleaned, read after a
  *                 write-protecting walk: see dsm_pte_mprotect() and protect_pages()
  * @exact:         read() copies under the page lock; fixed at creation
+ * @own:           children do not inherit mappings; fixed at creation
  * @table:         lock table, or NULL; set once
  * @table_pages:   its length; set before @table
  */
@@ -52,6 +53,7 @@ struct dsm_mm {
 	atomic_t mappings;
 	bool mprotect_used;
 	bool exact;
+	bool own;
 	void *table;
 	u32 table_pages;
 };

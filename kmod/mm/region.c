@@ -156,6 +156,17 @@ void dsm_mm_read_exactly(struct dsm_mm *mm)
 }
 
 /**
+ * dsm_mm_keep_own() - a process's mappings are not those of its children
+ * @mm: mm side, not used yet
+ *
+ * Context: any.
+ */
+void dsm_mm_keep_own(struct dsm_mm *mm)
+{
+	mm->own = true;
+}
+
+/**
  * dsm_mm_destroy() - free the mm side of a region
  * @mm: mm side; no file is open, nothing is mapped, all frames are freed
  *
@@ -221,7 +232,7 @@ int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma
 	 * MIXEDMAP keeps NUMA balancing away, which could make dirty entries writable.
 	 * DONTDUMP: a core dump would fetch the region page by page.
 	 */
-	vm_flags_mod(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	vm_flags_mod(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP | (mm->own ? VM_DONTCOPY : 0), VM_MAYEXEC);
 	vma->vm_private_data = mm;
 	vma->vm_ops = &region_vm_ops;
 	atomic_inc(&mm->mappings);

@@ -56,6 +56,8 @@ void dsm_mm_exit(void);
 struct dsm_mm *dsm_mm_create(const struct dsm_mm_ops *ops, void *ctx, u64 pages);
 /* read() copies what the page was at one moment at which this node had the right to it. */
 void dsm_mm_read_exactly(struct dsm_mm *mm);
+/* Children do not inherit mappings. */
+void dsm_mm_keep_own(struct dsm_mm *mm);
 /* Only when no file is open and no mapping left. Frames have been freed by their owner before. */
 void dsm_mm_destroy(struct dsm_mm *mm);
 

@@ -78,6 +78,11 @@ static const struct good goods[] = {
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=8,sync=msg,algo=queue,around=on") },
 	{ "algo=array,sync=rdma", HLRC(.sync = DSM_SYNC_RDMA, .algo = DSM_ALGO_ARRAY),
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=rdma,algo=array,around=on") },
+	{ "level=2", BLOCK(0), DEFAULTS },
+	{ "level=1,level=2", BLOCK(0), DEFAULTS },
+	{ "level=1", HLRC(.level = DSM_LEVEL_ONE), DEFAULTS ",level=1" },
+	{ "level=1,hlrc", BLOCK(0), DEFAULTS },
+	{ "sc,level=1", SC(.level = DSM_LEVEL_ONE), SC_BACK("block") ",level=1" },
 	{ "sc", SC(), SC_BACK("block") },
 	{ "consistency=sc", SC(), SC_BACK("block") },
 	{ "home=rr,consistency=sc", SC(.home = DSM_HOME_RR), SC_BACK("rr") },
@@ -117,11 +122,12 @@ static const struct good goods[] = {
 	{ "around=off", HLRC(.around = 0),
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=off") },
 	/* The longest text there is fits into what travels. */
-	{ "consistency=cashmere,home=block:4294967295,fetch=nocopy,diff=pipe:65536:8,data=rdma-w,grain=8,sync=rdma,algo=array,around=off",
+	{ "consistency=cashmere,home=block:4294967295,fetch=nocopy,diff=pipe:65536:8,data=rdma-w,grain=8,"
+	  "metadata=rdma,sync=rdma,algo=array,around=off,level=1",
 	  HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .block_pages = 4294967295u, .diffpath = DSM_DIFFPATH_WRITE, .grain_log2 = 3, .sync = DSM_SYNC_RDMA,
-	       .algo = DSM_ALGO_ARRAY, .around = 0, .pipe_bytes = 65536, .pipe_depth = 8),
+	       .metadata = DSM_METADATA_RDMA, .algo = DSM_ALGO_ARRAY, .around = 0, .level = DSM_LEVEL_ONE, .pipe_bytes = 65536, .pipe_depth = 8),
 	  CSM_BACK("block:4294967295", "pipe:65536:8",
-	       "fetch=nocopy,diffpath=write,grain=8,sync=rdma,algo=array,around=off") },
+	       "fetch=nocopy,diffpath=write,grain=8,metadata=rdma,sync=rdma,algo=array,around=off,level=1") },
 };
 
 #pragma GCC diagnostic pop
@@ -130,8 +136,9 @@ static bool same(const struct dsm_policy *a, const struct dsm_policy *b)
 {
 	return a->consistency == b->consistency && a->home == b->home && a->block_pages == b->block_pages &&
 	       a->fetch == b->fetch && a->diff == b->diff && a->diffpath == b->diffpath &&
-	       a->grain_log2 == b->grain_log2 && a->sync == b->sync && a->algo == b->algo &&
-	       a->around == b->around && a->pipe_depth == b->pipe_depth && a->pipe_bytes == b->pipe_bytes;
+	       a->grain_log2 == b->grain_log2 && a->metadata == b->metadata && a->sync == b->sync && a->algo == b->algo &&
+	       a->around == b->around && a->level == b->level && a->pipe_depth == b->pipe_depth &&
+	       a->pipe_bytes == b->pipe_bytes;
 }
 
 static void settings_survive_text_and_back(void **state)
@@ -158,7 +165,7 @@ struct refused {
 	const char *why;
 };
 
-#define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around"
+#define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around, level"
 #define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
 #define METADATA_CSM \
 	"metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told"
@@ -175,11 +182,11 @@ struct refused {
 	{ name, -EOPNOTSUPP, "preset=" name " needs " lacks ", which is not in this version; use preset=" instead }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch or migrate" }
 static const struct refused refusals[] = {
-	LATER("bcast"), ONE_OF("metadata", "x", "msg or rdma"),
+	LATER("bcast"), ONE_OF("level", "3", "2 or 1"), ONE_OF("metadata", "x", "msg or rdma"),
 	{ "metadata=rdma", -EINVAL, METADATA_CSM }, { "csm-ms,consistency=hlrc", -EINVAL, METADATA_CSM },
 	{ "hlrc-rdma,metadata=rdma", -EINVAL, METADATA_CSM }, { "sc,metadata=rdma", -EINVAL, METADATA_CSM },
 	{ "csm-dms,home=migrate", -EINVAL, MIGRATE_DIFF },
-	PRESET("csm-adb", "bcast=adaptive and level=1", "csm-dms"),
+	PRESET("csm-adb", "bcast=adaptive", "csm-dms"),
 	PRESET("auto", "a choice for each page", "hlrc"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),

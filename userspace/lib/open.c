@@ -81,6 +81,9 @@ static int create_region(const char *region)
 
 static int open_failed(const struct dsm *d, int err)
 {
+	if (err == EBUSY)
+		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: "
+				     "each is a participant of its own, which needs a node of its own", d->path);
 	if (err != ENOENT && err != ENXIO)
 		return dsm_error_set(err, "dsm_open: %s", d->path);
 	if (access("/dev/dsm", F_OK))
