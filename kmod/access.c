@@ -24,7 +24,7 @@ static bool looks_around(const struct dsm_region *r)
 /* Nobody may have touched the page yet: its home has never answered. */
 static bool may_claim(const struct dsm_page *p)
 {
-	return p->space->policy.home == DSM_HOME_FIRST_TOUCH && !(p->flags & DSM_PF_HOMED);
+	return dsm_policy_claims(&p->space->policy) && !dsm_page_moves(p) && !(p->flags & DSM_PF_HOMED);
 }
 
 static int fault(void *ctx, u32 idx, bool write, struct page **frame)

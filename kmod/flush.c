@@ -32,6 +32,7 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * @todo:    write-back: enum todo of each
  * @changed: write-back: a record of it is in @pack, or its bytes are in @direct
  * @lent:    write-back: its twin is one of @direct's transfers'
+ * @alone:   write-back: its diff may come back, alone
  * @pack:    diffs under construction
  * @direct:  remote writes under construction, of the region and to the home of @pack
  * @piece:   changed runs of one page
@@ -46,6 +47,7 @@ struct batch {
 	u8 todo[BATCH];
 	bool changed[BATCH];
 	bool lent[BATCH];
+	bool alone[BATCH];
 	struct dsm_pack pack;
 	struct dsm_direct direct;
 	struct dsm_piece piece[DSM_DIRECT_RUNS_MAX];
@@ -224,7 +226,7 @@ static bool write_direct(struct batch *b, u32 i)
 	struct dsm_page *p = b->page[i];
 	u32 bytes = 0;
 
-	if (max < 0 || !has_key(b, p))
+	if (max < 0 || b->alone[i] || !has_key(b, p))
 		return false;
 	runs = dsm_diff_take(page_address((struct page *)p->frame),
 			     page_address((struct page *)p->twin), DSM_PAGE_BYTES,
@@ -259,7 +261,7 @@ static void make_diff(struct batch *b, u32 i)
 	u32 room;
 
 	b->lent[i] = false;
-	if (b->pack.space != p->space || b->pack.home != p->home) {
+	if (b->pack.space != p->space || b->pack.home != p->home || b->alone[i]) {
 		tell(b, i);
 		dsm_pack_init(&b->pack, p->space, p->home);
 		b->chunk = U32_MAX;
@@ -284,7 +286,7 @@ static void make_diff(struct batch *b, u32 i)
 	if (!bytes)
 		return;
 	dsm_pack_put(&b->pack, bytes);
-	if (dsm_pack_is_due(&b->pack, dsm_node.engine))
+	if (b->alone[i] || dsm_pack_is_due(&b->pack, dsm_node.engine))
 		tell(b, i + 1);
 }
 
@@ -305,6 +307,7 @@ static void downgrade(struct batch *b)
 	for (i = 0; i < b->n; i++) {
 		diff = dsm_rel_downgraded(dsm_node.engine, b->page[i], b->todo[i], &keep, &acts);
 		b->todo[i] = !diff ? TODO_NOTHING : keep ? TODO_REFRESH : TODO_DIFF;
+		b->alone[i] = dsm_moves_alone(b->page[i]);
 	}
 	dsm_csm_post(dsm_node.engine, &acts);
 	dsm_step_end(&acts);

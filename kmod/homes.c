@@ -31,7 +31,7 @@ int dsm_node_unclaim(struct dsm_region *r)
 	u32 n = 0;
 	bool mine;
 
-	if (!dsm_policy_may_move(&r->space->policy))
+	if (!dsm_policy_unclaims(&r->space->policy))
 		return -EOPNOTSUPP;
 	xa_for_each(&r->table, idx, p) {
 		spin_lock(&dsm_node.lock);

@@ -136,6 +136,11 @@ module_param_named(keep_after, dsm_param_keep_after, uint, 0644);
 MODULE_PARM_DESC(keep_after,
 		 "intervals in a row that wrote a page before it stays writable and keeps its twin, 1 to 3; 0: never; read when joining (default: 2)");
 
+unsigned int dsm_param_move_after = 3;
+module_param_named(move_after, dsm_param_move_after, uint, 0644);
+MODULE_PARM_DESC(move_after,
+		 "home=migrate@barrier: versions in a row that one node wrote before the home shall move there; 0: never; read when joining (default: 3)");
+
 unsigned int dsm_param_direct_runs;
 module_param_named(direct_runs, dsm_param_direct_runs, uint, 0644);
 MODULE_PARM_DESC(direct_runs,

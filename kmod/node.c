@@ -393,6 +393,9 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	dsm_step_end(&acts);
 	lose_keys(n, node);
 	lose_pages(n, node);
+	spin_lock(&n->lock);
+	dsm_moves_peer_lost(n->engine, node);
+	spin_unlock(&n->lock);
 	dsm_recall_lost(node);
 	dsm_member_peer_lost(node);
 	atomic_dec(&n->losing);
@@ -468,6 +471,7 @@ void dsm_engine_start(void)
 	n->engine->lock_cap = dsm_param_lock_cap;
 	n->engine->keep_after = min(dsm_param_keep_after, 3u);
 	n->engine->keep_twins = n->twin_limit / 4;
+	n->engine->move_after = dsm_param_move_after;
 	n->engine->barrier_fanout = clamp(dsm_param_barrier_fanout, 1u, (u32)DSM_MAX_NODES);
 	memset(n->peers, 0, sizeof(n->peers));
 	n->joined = 0;

@@ -244,6 +244,7 @@ extern unsigned int dsm_param_lock_cap;
 extern unsigned int dsm_param_barrier_fanout;
 extern unsigned long dsm_param_pin_mib;
 extern unsigned int dsm_param_keep_after;
+extern unsigned int dsm_param_move_after;
 extern unsigned int dsm_param_direct_runs;
 extern unsigned int dsm_param_wr_runs_max;
 extern unsigned long dsm_param_default_bytes;

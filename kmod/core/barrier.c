@@ -133,10 +133,14 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 hop, u
 		.status = cpu_to_le32(-status),
 		.about = cpu_to_le16(e->self),
 	};
+	const struct dsm_space *moving = b && b->moving ? dsm_space_find(e, region) : NULL;
 	struct dsm_request *q, *tmp;
 	struct dsm_msgbuf *m;
+	u32 pages_bytes = moving ? sizeof(moving->moves.at) : 0;
 	u32 head_at, count = 0;
 
+	if (moving)
+		body.moves = cpu_to_le32(moving->moves.n);
 	if (b) {
 		body.episode = cpu_to_le64(b->episode);
 		body.parties = cpu_to_le32(b->last_parties);
@@ -154,17 +158,19 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 hop, u
 			.count = cpu_to_le32(q->count),
 		};
 
-		/* The vector time must fit behind the tickets. */
-		if (q->via != hop || dsm_wire_room(m) < DSM_MAX_NODES * 8 + 64)
+		/* Vector time and pages must fit behind the tickets. */
+		if (q->via != hop || dsm_wire_room(m) < DSM_MAX_NODES * 8 + pages_bytes + 64)
 			continue;
 		if (b && b->holders & 1ull << q->node)
-			ticket.hold = cpu_to_le32(b->last[q->node]);
+			ticket.hold = cpu_to_le16(b->last[q->node]);
 		dsm_wire_put(m, &ticket, sizeof(ticket));
 		count++;
 		list_del(&q->cont.link);
 		dsm_served_free(e, q);
 	}
 	((struct dsm_wire_depart *)(m->data + head_at))->count = cpu_to_le32(count);
+	if (moving)
+		dsm_moves_put(m, moving);
 	dsm_letter_prefer(e, m);
 	dsm_know_put(e, m, hop);
 	dsm_letter_send(e, m, acts);
@@ -178,6 +184,7 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 hop, u
 static u64 depart_list(struct dsm_engine *e, struct list_head *list, u32 region, u64 key,
 		       const struct dsm_barrier *b, int status, struct dsm_actions *acts)
 {
+	struct dsm_space *s = dsm_space_find(e, region);
 	struct dsm_request *q, *tmp;
 	u64 told = 0;
 
@@ -185,6 +192,8 @@ static u64 depart_list(struct dsm_engine *e, struct list_head *list, u32 region,
 		if (q->node != e->self)
 			continue;
 		list_del(&q->cont.link);
+		if (s)
+			dsm_moves_depart(e, s, e->self, q->xid, s->moves.at, b && b->moving ? s->moves.n : 0);
 		dsm_barrier_wake(e, e->self, q->xid, q->count, status, DSM_NO_NODE, acts);
 		dsm_served_free(e, q);
 	}
@@ -225,11 +234,31 @@ static bool is_stable(const struct dsm_barrier *b, const struct list_head *list,
 	return true;
 }
 
+/*
+ * Is every node quiet that uses the region (mutant M119)? Their tickets come first: they are in the messages that
+ * name pages.
+ */
+static bool all_quiet(struct dsm_engine *e, const struct dsm_space *s, struct list_head *list)
+{
+	struct dsm_request *q, *tmp;
+	u64 quiet = 0;
+
+	list_for_each_entry_safe(q, tmp, list, cont.link) {
+		if (!q->op)
+			continue;
+		list_move(&q->cont.link, list);
+		if (q->via == q->node && dsm_engine_alive(e, q->node))
+			quiet |= 1ull << q->node;
+	}
+	return s && s->moves.n && !(s->users & e->alive & ~quiet);
+}
+
 /* Those present go; the episode is over when all have come, or nobody can come any more. */
 static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_actions *acts)
 {
 	bool over = b->seen == b->parties;
 	u64 remote = b->members & ~(1ull << e->self), told;
+	struct dsm_space *s = dsm_space_find(e, b->region);
 	int status = b->status;
 	struct dsm_request *q;
 	struct list_head list;
@@ -264,7 +293,11 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 	list_for_each_entry(q, &list, cont.link)
 		if (status)
 			q->via = q->node;
+	b->moving = !status && all_quiet(e, s, &list);
 	told = depart_list(e, &list, b->region, b->key, status ? NULL : b, status, acts);
+	if (b->moving)
+		s->moves.n = 0;
+	b->moving = false;
 	/* A departure without "hold" says as much as a question. */
 	if (status) {
 		ask(e, b, b->holders & ~told, acts);
@@ -314,6 +347,7 @@ static void split(struct dsm_engine *e, struct dsm_request *q, u32 room, struct 
 
 	rest->count = q->count - room;
 	rest->gone = q->gone - min(q->gone, room);
+	rest->op = 0;
 	q->count = room;
 	q->gone -= rest->gone;
 	dsm_ready(e, acts, &rest->cont, DSM_CONT_REQUEST);
@@ -426,7 +460,8 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 	usual = is_usual(e, b, q);
 	if (!usual)
 		q->via = node;
-	if (!q->count || !dsm_engine_alive(e, node))
+	/* Who is quiet is answered all the same. */
+	if ((!q->count && !q->op) || !dsm_engine_alive(e, node))
 		dsm_served_free(e, q);
 	else
 		list_add_tail(&q->cont.link, &b->arrivals);
@@ -486,7 +521,7 @@ void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16
 		list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
 			if (q->node != node || q->xid != xid)
 				continue;
-			if (!--q->count) {
+			if (!--q->count && !q->op) {
 				list_del(&q->cont.link);
 				dsm_served_free(e, q);
 			}
@@ -543,6 +578,7 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	root = dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key));
 	tickets = *r;
 	dsm_reader_skip(r, le32_to_cpu(body.count) * sizeof(ticket));
+	dsm_moves_hear(s, r, le32_to_cpu(body.moves));
 	if (hdr->type == DSM_MSG_BAR_ABORT) {
 		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
 		if (root != e->self)
@@ -571,6 +607,7 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 			.key = le64_to_cpu(body.key),
 			.told = le64_to_cpu(body.told),
 			.count = le32_to_cpu(ticket.count),
+			.op = le16_to_cpu(ticket.flags),
 			.episode = le64_to_cpu(body.episode),
 		}, complete, le32_to_cpu(body.count) == 1, acts);
 	}

@@ -35,6 +35,7 @@
  *                elsewhere: the one for which @quota holds
  * @holders:      nodes that may hold arrivals back; manager
  * @strays:       a report of this episode came by nodes that we do not know; manager
+ * @moving:       its departures name the pages that may move; manager, within a step
  * @count:        by node: arrivals of this episode; manager
  * @last:         by node: arrivals of the last one, as told to the holders; manager
  * @asked:        highest episode in which we were asked to report at once; not manager
@@ -65,6 +66,7 @@ struct dsm_barrier {
 	u64 episode;
 	u64 holders;
 	bool strays;
+	bool moving;
 	u64 asked;
 	u64 told;
 	u16 via;

@@ -20,16 +20,27 @@ static struct dsm_msgbuf *begin_report(struct dsm_engine *e, u16 to, u32 region,
 	return m;
 }
 
-static void put_ticket(struct dsm_msgbuf *m, u16 node, u16 up, u32 xid, u32 count)
+static void put_ticket(struct dsm_msgbuf *m, u16 node, u16 up, u32 xid, u32 count, u16 flags)
 {
 	struct dsm_wire_ticket ticket = {
 		.node = cpu_to_le16(node),
 		.up = cpu_to_le16(up),
 		.xid = cpu_to_le32(xid),
 		.count = cpu_to_le32(count),
+		.flags = cpu_to_le16(flags),
 	};
 
 	dsm_wire_put(m, &ticket, sizeof(ticket));
+}
+
+/* Behind the tickets: what this node proposes, with a report of its own that goes to the manager itself. */
+static void put_moves(struct dsm_msgbuf *m, struct dsm_space *s)
+{
+	struct dsm_wire_arrive *head = (struct dsm_wire_arrive *)(m->data + DSM_HDR_BYTES);
+
+	head->moves = cpu_to_le32(s->moves.n);
+	dsm_moves_put(m, s);
+	s->moves.n = 0;
 }
 
 static void end_report(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_actions *acts)
@@ -50,17 +61,21 @@ static void report(struct dsm_engine *e, struct dsm_barrier *b, u16 to, u16 root
 		.told = cpu_to_le64(b->told),
 		.episode = cpu_to_le64(b->episode),
 	};
+	struct dsm_space *s = dsm_space_find(e, b->region);
 	struct dsm_request *q, *tmp;
 	struct dsm_waiter *w;
 	struct dsm_msgbuf *m;
+	u16 quiet = 0;
 
 	b->quota = 0;
 	b->below = 0;
 	if (!head.count)
 		return;
 	m = begin_report(e, to, b->region, &head);
+	if (b->seen && s && to == root)
+		quiet = dsm_moves_quiet(e, s, root, b->ticket);
 	if (b->seen) {
-		put_ticket(m, e->self, to, b->ticket, b->seen);
+		put_ticket(m, e->self, to, b->ticket, b->seen, quiet);
 		hlist_for_each_entry(w, dsm_request_bucket(e, b->ticket), by_xid)
 			if (w->xid == b->ticket && to != root) {
 				w->via = to;
@@ -68,10 +83,12 @@ static void report(struct dsm_engine *e, struct dsm_barrier *b, u16 to, u16 root
 			}
 	}
 	list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
-		put_ticket(m, q->node, q->up, q->xid, q->count);
+		put_ticket(m, q->node, q->up, q->xid, q->count, 0);
 		list_del(&q->cont.link);
 		dsm_served_free(e, q);
 	}
+	if (quiet)
+		put_moves(m, s);
 	end_report(e, m, acts);
 	b->n_below = 0;
 	b->via = to == root ? DSM_NO_NODE : to;
@@ -149,6 +166,7 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 	};
 	struct dsm_barrier *b;
 	struct dsm_msgbuf *m;
+	u16 quiet;
 
 	if (!dsm_engine_alive(e, root))
 		return -EHOSTDOWN;
@@ -169,6 +187,7 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 			.key = key,
 			.told = w->told,
 			.count = 1,
+			.op = dsm_moves_quiet(e, s, root, w->xid),
 		}, true, true, acts);
 		return 0;
 	}
@@ -183,7 +202,10 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 	}
 	dsm_request_add(e, w, root);
 	m = begin_report(e, root, s->id, &head);
-	put_ticket(m, e->self, root, w->xid, 1);
+	quiet = dsm_moves_quiet(e, s, root, w->xid);
+	put_ticket(m, e->self, root, w->xid, 1, quiet);
+	if (quiet)
+		put_moves(m, s);
 	end_report(e, m, acts);
 	return 0;
 }
@@ -199,7 +221,7 @@ static void send_abort(struct dsm_engine *e, u16 to, u32 region, u64 key, u16 no
 		return;
 	m = dsm_msg_new(e, to, DSM_CLASS_REQ, DSM_MSG_BAR_ABORT, region, 0);
 	dsm_wire_put(m, &head, sizeof(head));
-	put_ticket(m, node, to, xid, 1);
+	put_ticket(m, node, to, xid, 1, 0);
 	dsm_letter_send(e, m, acts);
 }
 
@@ -314,7 +336,7 @@ void dsm_barrier_relay(struct dsm_engine *e, struct dsm_request *q, u16 root,
 	    dsm_engine_alive(e, q->node)) {
 		m = begin_report(e, root, q->region, &head);
 		/* As if it had come straight: that differs from what the manager counts on. */
-		put_ticket(m, q->node, root, q->xid, q->count);
+		put_ticket(m, q->node, root, q->xid, q->count, 0);
 		end_report(e, m, acts);
 		if (q->gone)
 			send_abort(e, root, q->region, q->key, q->node, q->xid, acts);
@@ -420,7 +442,7 @@ static void take_hold(struct dsm_engine *e, u32 region, u16 root,
 	/* Asked before this came: the question was for the episode that begins now. */
 	if (b->asked >= episode || !way_is_open(e, b))
 		return;
-	b->quota = min(le32_to_cpu(ticket->hold), DSM_BARRIER_HOLD_MAX);
+	b->quota = min_t(u32, le16_to_cpu(ticket->hold), DSM_BARRIER_HOLD_MAX);
 	b->below = dsm_tree_below(&b->tree, e->self);
 }
 
@@ -501,20 +523,23 @@ static int status_of(u32 wire)
 	}
 }
 
-static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_space *s, u8 flags,
+static int on_depart(struct dsm_engine *e, u16 from, struct dsm_space *s, u8 flags,
 		     struct dsm_reader *r, struct dsm_actions *acts)
 {
+	struct dsm_wire_move moves[DSM_MOVES_TOLD];
 	struct dsm_wire_depart body;
 	struct dsm_reader tickets;
 	int complete, status;
 	u16 root, about;
-	u32 count, i;
+	u32 count, n_moves, i;
 
 	dsm_reader_take(r, &body, sizeof(body));
 	count = le32_to_cpu(body.count);
+	n_moves = le32_to_cpu(body.moves);
 	about = le16_to_cpu(body.about);
 	tickets = dsm_reader_init(r->pos, count * sizeof(struct dsm_wire_ticket));
 	dsm_reader_skip(r, count * sizeof(struct dsm_wire_ticket));
+	dsm_reader_take(r, moves, n_moves * sizeof(moves[0]));
 	if (about == e->self)
 		return -EPROTO;
 	complete = dsm_know_take(e, about, about, flags, r);
@@ -526,6 +551,7 @@ static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_space *s, 
 	if (!status && !complete && !dsm_engine_alive(e, about))
 		status = -EHOSTDOWN;	/* nobody left to pull from */
 	root = dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key));
+	body.moves = 0;		/* who is told by way of us has promised nothing */
 	if (le64_to_cpu(body.episode))
 		pass_on(e, s->id, body, &tickets, about, acts);
 	for (i = 0; i < count; i++) {
@@ -534,6 +560,7 @@ static int on_depart(struct dsm_engine *e, u16 from, const struct dsm_space *s, 
 		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
 		if (le16_to_cpu(ticket.node) != e->self)
 			continue;
+		dsm_moves_depart(e, s, from, le32_to_cpu(ticket.xid), moves, n_moves);
 		dsm_barrier_wake(e, from, le32_to_cpu(ticket.xid), le32_to_cpu(ticket.count),
 				 status, about, acts);
 		if (root != e->self && dsm_engine_alive(e, root))

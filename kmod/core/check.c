@@ -120,7 +120,7 @@ static bool check_page(struct dsm_reader *r)
 
 	dsm_reader_take(r, &body, sizeof(body));
 	if (r->bad || body.status > DSM_PAGE_STATUS_MOVED || body.grant > DSM_GRANT_EXCLUSIVE ||
-	    body.reserved2)
+	    body.loose > 1 || body.reserved2[0] || body.reserved2[1] || body.reserved2[2])
 		return false;
 	if (body.status == DSM_PAGE_STATUS_MOVED)
 		dsm_reader_take(r, &moved, sizeof(moved));
@@ -162,7 +162,22 @@ static bool check_tickets(struct dsm_reader *r, u32 count)
 	while (count--) {
 		dsm_reader_take(r, &ticket, sizeof(ticket));
 		if (r->bad || le16_to_cpu(ticket.node) >= DSM_MAX_NODES ||
-		    le16_to_cpu(ticket.up) >= DSM_MAX_NODES)
+		    le16_to_cpu(ticket.up) >= DSM_MAX_NODES ||
+		    le16_to_cpu(ticket.flags) & ~DSM_TICKET_QUIET)
+			return false;
+	}
+	return true;
+}
+
+static bool check_moves(struct dsm_reader *r, u32 count)
+{
+	struct dsm_wire_move move;
+
+	if (count > DSM_MOVES_TOLD)
+		return false;
+	while (count--) {
+		dsm_reader_take(r, &move, sizeof(move));
+		if (r->bad || le16_to_cpu(move.to) >= DSM_MAX_NODES || move.reserved)
 			return false;
 	}
 	return true;
@@ -173,7 +188,8 @@ static bool check_arrive(struct dsm_reader *r, u8 type)
 	struct dsm_wire_arrive body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (r->bad || !check_tickets(r, le32_to_cpu(body.count)))
+	if (r->bad || body.reserved || (type != DSM_MSG_BAR_ARRIVE && body.moves) ||
+	    !check_tickets(r, le32_to_cpu(body.count)) || !check_moves(r, le32_to_cpu(body.moves)))
 		return false;
 	switch (type) {
 	case DSM_MSG_BAR_ARRIVE:
@@ -193,8 +209,8 @@ static bool check_depart(struct dsm_reader *r)
 
 	dsm_reader_take(r, &body, sizeof(body));
 	return !r->bad && le16_to_cpu(body.about) < DSM_MAX_NODES && !body.fanout == !body.tree &&
-	       check_tickets(r, le32_to_cpu(body.count)) && dsm_know_check(r) &&
-	       dsm_reader_done(r);
+	       !body.reserved && check_tickets(r, le32_to_cpu(body.count)) &&
+	       check_moves(r, le32_to_cpu(body.moves)) && dsm_know_check(r) && dsm_reader_done(r);
 }
 
 static bool check_flag(struct dsm_reader *r)

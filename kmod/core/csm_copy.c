@@ -222,7 +222,8 @@ static int on_break(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions
 static int on_grant(struct dsm_engine *e, struct dsm_page *p, const struct dsm_wire_csm *body, u32 xid,
 		    struct dsm_actions *acts)
 {
-	if (p->state != DSM_PAGE_UPG || p->xid != xid || (!body->granted && p->csm & DSM_CSM_BREAK))
+	if (p->state != DSM_PAGE_UPG || p->xid != xid || (!body->granted && p->csm & DSM_CSM_BREAK) ||
+	    (body->granted && !dsm_page_is_csm(p)))
 		return -EPROTO;
 	if (body->granted) {
 		/* Stale only because everything was assumed to be: the home compared versions. */
@@ -394,7 +395,8 @@ int dsm_csm_on_copy_message(struct dsm_engine *e, u16 from, const struct dsm_wir
 		return on_drop_ack(e, from, region, r, acts);
 	dsm_reader_take(r, &body, sizeof(body));
 	p = dsm_page_find(e, region, le32_to_cpu(body.idx));
-	if (!p || !dsm_page_is_csm(p) || p->home != from)
+	if (!p || p->home != from ||
+	    !(dsm_page_is_csm(p) || (hdr->type == DSM_MSG_CSM_GRANT && dsm_page_may_move(p))))
 		return -EPROTO;
 	if (hdr->type == DSM_MSG_CSM_GRANT)
 		return on_grant(e, p, &body, le32_to_cpu(hdr->xid), acts);

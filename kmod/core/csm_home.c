@@ -204,16 +204,16 @@ static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
 		return 0;
 	}
 	/* Who has a copy is in the set, so it is exclusive nowhere. */
-	if (dsm_page_has_word(p) ? !dsm_page_moves(p) : !(p->sharers & bit(from)))
+	if (dsm_page_is_csm(p) && (dsm_page_has_word(p) ? !dsm_page_moves(p) : !(p->sharers & bit(from))))
 		return -EPROTO;
-	if ((p->state != DSM_PAGE_HOME && p->state != DSM_PAGE_HOMEW))
+	if (!dsm_page_is_home(p))
 		return -EPROTO;
-	if (dsm_move_may(p, to.want)) {
+	if (dsm_move_may(p, from, to.want)) {
 		dsm_move_give(e, p, &to, p->ver == le64_to_cpu(body->ver), acts);
 		return 0;
 	}
 	/* A copy that lacks a version would bring its old bytes back (decisions.md P2, mutant M22). */
-	out.granted = p->state == DSM_PAGE_HOME && p->sharers == bit(from) &&
+	out.granted = dsm_page_is_csm(p) && p->state == DSM_PAGE_HOME && p->sharers == bit(from) &&
 		      !(p->csm & DSM_CSM_USED) && p->ver == le64_to_cpu(body->ver);
 	if (dsm_page_moves(p)) {
 		p->nacks = 0;
@@ -249,6 +249,7 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 	}
 	memcpy(dsm_env_bytes(p->frame), data, DSM_PAGE_BYTES);
 	p->ver++;
+	dsm_moves_wrote(e, p, from);
 	dsm_count(e, p->space, page_transfers);
 	dsm_page_set_state(p, DSM_PAGE_HOME);
 	/* Its next diff could come before this; the two connections are not ordered (mutant M85). */
@@ -263,7 +264,7 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 /* Or was, so that nobody who asks it here is wrong. */
 static bool is_home(const struct dsm_engine *e, const struct dsm_page *p)
 {
-	return dsm_page_is_csm(p) && (p->home == e->self || dsm_page_may_move(p)) && p->state != DSM_PAGE_FREE;
+	return ((dsm_page_is_csm(p) && p->home == e->self) || dsm_page_may_move(p)) && p->state != DSM_PAGE_FREE;
 }
 
 static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
@@ -281,7 +282,7 @@ static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hd
 		dsm_reader_take(&scan, &idx, sizeof(idx));
 		p = dsm_page_find(e, region, le32_to_cpu(idx));
 		/* Whoever has the only copy has one. */
-		if (!p || !is_home(e, p) ||
+		if (!p || !dsm_page_is_csm(p) || !is_home(e, p) ||
 		    ((p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB) && p->sharers == bit(from)))
 			return -EPROTO;
 	}

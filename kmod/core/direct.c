@@ -179,7 +179,7 @@ int dsm_direct_runs(const struct dsm_engine *e, const struct dsm_space *s)
 bool dsm_direct_key(struct dsm_engine *e, const struct dsm_page *p, struct dsm_key *key)
 {
 	return dsm_engine_alive(e, p->home) &&
-	       (!dsm_policy_claims(&p->space->policy) || p->flags & DSM_PF_HOMED) &&
+	       (!dsm_policy_claims(&p->space->policy) || dsm_moves_settled(p)) &&
 	       dsm_env_key_find(p->space, p->idx, p->home, key);
 }
 

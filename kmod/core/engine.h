@@ -17,6 +17,7 @@
 
 #include "wire.h"
 #include "csm_engine.h"
+#include "moves.h"
 #include "policy.h"
 #include "stats.h"
 #include "waiter.h"
@@ -97,7 +98,8 @@ enum dsm_sc_state {
 #define DSM_PF_AHEAD 0x400u	/* fetched ahead, not used yet */
 #define DSM_PF_LENT 0x800u	/* the twin is a transfer's: dropping it does not free it */
 #define DSM_PF_KEPT 0x1000u	/* written all the time: flushed without being write-protected */
-#define DSM_PF_UNCLAIMED 0x8000u	/* home: it moves to the next node that touches it */
+#define DSM_PF_UNCLAIMED 0x8000u	/* home: it moves to the next node that touches it, or shall (moves.h) */
+#define DSM_PF_LOOSE 0x8000u	/* elsewhere: the answer under way does not say where the home is */
 /* Not KEPT: intervals in a row that wrote it, less one. KEPT: flushes in a row that found nothing. */
 #define DSM_PF_STREAK 0x6000u
 #define DSM_PF_STREAK_ONE 0x2000u
@@ -141,7 +143,7 @@ struct dsm_sc {
  * @next:     link of the dirty list or of a release's todo list
  * @space:    region it belongs to
  * @idx:      page index within the region; fixed
- * @xid:      request id of the outstanding fetch
+ * @xid:      request id of the outstanding fetch; migrate@barrier, at the home: who wrote (moves.c)
  * @home:     home node; at a first-touch manager authoritative, elsewhere, and with home=migrate also there,
  *            a hint that a NACK corrects
  * @state:    enum dsm_page_state; changed only by set_state() in page.c
@@ -210,6 +212,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @gone:    bitmap: nodes that were lost since this node knows the region
  * @policy:  settings
  * @dir:     metadata=rdma
+ * @moves:   home=migrate@barrier
  * @slots:   locks shared with processes, or NULL; set once
  * @closing: the region goes and nobody uses it: no page stays dirty; set by the shell
  * @all_told: every notice of this region that this node had to apply, it has applied; set by the
@@ -230,6 +233,7 @@ struct dsm_space {
 	u64 gone;
 	struct dsm_policy policy;
 	struct dsm_dir dir;
+	struct dsm_moves moves;
 	struct dsm_slots *slots;
 	bool closing;
 	bool all_told;
@@ -276,7 +280,7 @@ struct dsm_interval {
  * struct dsm_request - a request that waits: fetch, barrier arrival, flag wait, lock, sc page
  * @cont:   in the list of what it waits for; queued while knowledge is pulled
  * @type:   enum dsm_msg_type
- * @op:     flags: enum dsm_flag_op; fetches: enum dsm_fetch_want
+ * @op:     flags: enum dsm_flag_op; fetches: enum dsm_fetch_want; barriers: DSM_TICKET_QUIET or 0
  * @node:   sender
  * @region: region id
  * @xid:    the sender's request id
@@ -477,6 +481,7 @@ struct dsm_letters {
  * @rel_conts:   struct dsm_lock or dsm_rlock: hand on or return the token after a release
  * @keep_after:  intervals in a row that wrote a page before it keeps its twin, 1 to 3; 0: never; set by
  *               the shell
+ * @move_after:  versions in a row of one writer before its pages shall move there; 0: never; set by the shell
  * @keep_twins:  twins above which no page keeps its own; set by the shell
  * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only
  *               those that changed wholly; set by the shell at any time, read without the lock
@@ -557,6 +562,7 @@ struct dsm_engine {
 	struct list_head rel_conts;
 
 	u32 keep_after;
+	u32 move_after;
 	u32 keep_twins;
 	u32 direct_runs;
 	u32 wr_runs_max;

@@ -74,7 +74,7 @@ static bool can_read(const struct dsm_engine *e, const struct dsm_page *p, struc
 
 	/* A first-touch manager that is asked first may have a frame, but no bytes. */
 	return s->policy.fetch == DSM_FETCH_READ &&
-	       (!dsm_policy_claims(&s->policy) || p->flags & DSM_PF_HOMED) &&
+	       (!dsm_policy_claims(&s->policy) || dsm_moves_settled(p)) &&
 	       dsm_env_key_find(s, p->idx, p->home, key);
 }
 
@@ -151,7 +151,7 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 	}
 	dsm_page_set_state(p, p->state == DSM_PAGE_WRS ? DSM_PAGE_WRF : DSM_PAGE_FET);
 	p->csm &= ~DSM_CSM_IDLE;
-	if (write && dsm_page_is_csm(p) && p->state == DSM_PAGE_FET) {
+	if (write && (dsm_page_is_csm(p) || dsm_page_may_move(p)) && p->state == DSM_PAGE_FET) {
 		p->csm |= DSM_CSM_WRITER;
 		dsm_count_many(e, p->space, migration_attempts, dsm_page_moves(p));
 	}
@@ -239,6 +239,8 @@ static void answered(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 {
 	p->nacks = 0;
 	p->flags &= ~DSM_PF_DISCARD;
+	if (p->home != e->self)
+		p->flags &= ~DSM_PF_LOOSE;
 	p->csm &= ~DSM_CSM_WRITER;
 	dsm_page_replay(e, p, acts);
 	dsm_page_wake(p, acts);
@@ -281,6 +283,7 @@ static int retry_at(struct dsm_engine *e, struct dsm_page *p, u16 home, struct d
 	if (home == e->self)
 		return -EPROTO;
 	p->home = home;
+	p->flags &= ~DSM_PF_HOMED;
 	if (!dsm_engine_alive(e, home) || !ask(e, p, acts))
 		unanswered(e, p, acts);
 	return 0;
@@ -313,7 +316,9 @@ static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 	memset(dsm_env_bytes(p->frame), 0, DSM_PAGE_BYTES);
 	p->home = e->self;
 	p->ver = ver;
+	p->xid = 0;
 	p->dir &= ~DSM_DIR_OWNED;
+	p->flags &= ~DSM_PF_LOOSE;
 	if (dsm_page_is_csm(p))
 		p->sharers = 0;
 	dsm_page_set_state(p, DSM_PAGE_HOME);
@@ -323,9 +328,11 @@ static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 static bool may_grant(const struct dsm_page *p, u8 grant, u64 ver)
 {
 	if (grant == DSM_GRANT_EXCLUSIVE)
-		return !dsm_page_has_word(p) && p->state == DSM_PAGE_FET && p->csm & DSM_CSM_WRITER && ver >= p->need;
+		return dsm_page_is_csm(p) && !dsm_page_has_word(p) && p->state == DSM_PAGE_FET &&
+		       p->csm & DSM_CSM_WRITER && ver >= p->need;
 	/* A break is only sent to who was granted the page. */
-	return (grant == DSM_GRANT_NONE || dsm_page_is_csm(p)) && !(p->csm & DSM_CSM_BREAK);
+	return (grant == DSM_GRANT_NONE || dsm_page_is_csm(p) || dsm_page_may_move(p)) &&
+	       !(p->csm & DSM_CSM_BREAK);
 }
 
 static int lose(struct dsm_engine *e, struct dsm_page *p)
@@ -348,7 +355,9 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 		return -EPROTO;
 	if (!may_grant(p, body->grant, ver))
 		return -EPROTO;
-	p->flags |= DSM_PF_HOMED;
+	/* Neither its home nor this node must know that it may move (mutant M117). */
+	if (!body->loose && !(p->flags & DSM_PF_LOOSE))
+		p->flags |= DSM_PF_HOMED;
 	p->dir &= ~DSM_DIR_OWNED;
 	/*
 	 * The reply predates a notice that was applied meanwhile (L16, mutant M19). Of an exclusive
@@ -388,6 +397,7 @@ static int ask_no_more(struct dsm_engine *e, struct dsm_page *p, u16 home, struc
 	if (!dsm_page_may_move(p) || home >= DSM_MAX_NODES || home == e->self)
 		return -EPROTO;
 	p->home = home;
+	p->flags &= ~DSM_PF_HOMED;
 	dsm_page_set_state(p, p->csm & DSM_CSM_STALE ? DSM_PAGE_INV : DSM_PAGE_RD);
 	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE);
 	answered(e, p, acts);

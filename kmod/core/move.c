@@ -52,7 +52,7 @@ void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_as
 		   struct dsm_actions *acts)
 {
 	struct dsm_msgbuf *m = answer(e, p, DSM_PAGE_STATUS_MOVED, to->node, to);
-	bool zero = !p->frame || !p->ver, used = p->csm & DSM_CSM_USED;
+	bool zero = !p->frame || !p->ver, used = !dsm_page_is_csm(p) || p->csm & DSM_CSM_USED;
 	const struct dsm_wire_moved moved = {
 		.sharers = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << to->node)),
 		.bytes = same ? DSM_MOVED_NONE : zero ? DSM_MOVED_ZERO : DSM_MOVED_DATA,
@@ -68,7 +68,7 @@ void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_as
 	p->need = p->ver;
 	p->nacks = 0;
 	p->csm &= ~(DSM_CSM_USED | DSM_CSM_SOLE);
-	p->flags &= ~DSM_PF_UNCLAIMED;
+	p->flags &= ~(DSM_PF_UNCLAIMED | DSM_PF_HOMED);
 	dsm_page_set_state(p, used ? DSM_PAGE_RD : DSM_PAGE_INV);
 }
 
@@ -152,9 +152,11 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 	dsm_count(e, p->space, migrations);
 	p->home = e->self;
 	p->ver = ver;
-	p->sharers = le64_to_cpu(moved.sharers) & e->alive & ~(1ull << e->self);
+	if (dsm_page_is_csm(p))
+		p->sharers = le64_to_cpu(moved.sharers) & e->alive & ~(1ull << e->self);
 	p->nacks = moved.moves;
-	p->flags &= ~DSM_PF_DISCARD;
+	p->xid = 0;
+	p->flags &= ~(DSM_PF_DISCARD | DSM_PF_LOOSE | DSM_PF_HOMED);
 	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE | DSM_CSM_WRITER);
 	p->dir &= ~DSM_DIR_OWNED;
 	dsm_page_set_state(p, DSM_PAGE_HOME);
@@ -176,7 +178,7 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
  */
 bool dsm_move_unclaim(struct dsm_engine *e, struct dsm_page *p)
 {
-	if (!dsm_page_may_move(p) || p->home != e->self || p->state == DSM_PAGE_FREE)
+	if (!dsm_policy_unclaims(&p->space->policy) || p->home != e->self || p->state == DSM_PAGE_FREE)
 		return false;
 	p->flags |= DSM_PF_UNCLAIMED;
 	return true;
@@ -256,6 +258,7 @@ int dsm_move_on_back(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 	    !(p->flags & DSM_PF_UNACKED) || home >= DSM_MAX_NODES || home == e->self)
 		return -EPROTO;
 	p->home = home;
+	p->flags &= ~DSM_PF_HOMED;
 	p->csm &= ~DSM_CSM_SOLE;
 	if (dsm_engine_alive(e, home)) {
 		send_again(e, p, &pack, r->pos, len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The home of a page moves: with home=migrate to a node that writes it, and to the next node that touches it after
- * pages are to be claimed anew. Never decides who may use a page.
+ * The home of a page moves: with home=migrate to a node that writes it, with home=migrate@barrier if that may be (moves.h),
+ * and to the next node that touches it after pages are to be claimed anew. Never decides who may use a page.
  */
 #ifndef DSM_CORE_MOVE_H
 #define DSM_CORE_MOVE_H
@@ -13,11 +13,13 @@
 #define DSM_MOVES_MAX 15u
 
 /* At the home: shall who asks for this become home? */
-static inline bool dsm_move_may(const struct dsm_page *p, u8 want)
+static inline bool dsm_move_may(const struct dsm_page *p, u16 node, u8 want)
 {
 	/* UNACKED: its last version is being told of from here. */
 	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED)
 		return false;
+	if (dsm_policy_moves_at_barriers(&p->space->policy))
+		return want == DSM_WANT_EXCLUSIVE && dsm_moves_to(p, node);
 	if (p->flags & DSM_PF_UNCLAIMED)
 		return want == DSM_WANT_COPY || want == DSM_WANT_EXCLUSIVE;
 	return dsm_page_moves(p) && want == DSM_WANT_EXCLUSIVE && p->nacks < DSM_MOVES_MAX;

@@ -60,8 +60,10 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 		dsm_page_set_state(p, DSM_PAGE_WR);
 	} else if (p->state == DSM_PAGE_HOME && dsm_rel_alone(p)) {
 		dsm_count(e, p->space, excl_enters);
+		dsm_moves_wrote(e, p, e->self);
 		dsm_page_set_state(p, DSM_PAGE_HX);
 	} else if (p->state == DSM_PAGE_HOME) {
+		dsm_moves_wrote(e, p, e->self);
 		dsm_dirty_add(e, p);
 		dsm_page_set_state(p, DSM_PAGE_HOMEW);
 	}
@@ -105,7 +107,8 @@ int dsm_page_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct 
 		dsm_fetch_used(e, p);
 		if (p->home == e->self) {
 			p->csm |= DSM_CSM_USED;
-			p->flags &= ~DSM_PF_UNCLAIMED;
+			if (!dsm_policy_moves_at_barriers(&p->space->policy))
+				p->flags &= ~DSM_PF_UNCLAIMED;
 		}
 		return write ? write_fault(e, p, acts) : DSM_PAGE_READABLE;
 	case DSM_PAGE_INV:
@@ -258,7 +261,7 @@ static u32 brief_of(const struct dsm_page *p, const struct dsm_asker *to,
 	u64 newer = p->ver - to->need;
 	u32 chunk = le32_to_cpu(body->chunk_rkey);
 
-	if (!to->brief || body->grant != DSM_GRANT_NONE || (chunk && chunk != to->chunk))
+	if (!to->brief || body->grant != DSM_GRANT_NONE || body->loose || (chunk && chunk != to->chunk))
 		return 0;
 	return newer < DSM_BRIEF_MAX ? newer + 1 : 0;
 }
@@ -280,6 +283,7 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct ds
 	/* The asker gets its sink back with every answer. */
 	m->raddr = to->raddr;
 	m->rkey = to->rkey;
+	body.loose = home == e->self && dsm_moves_loose(p);
 	if (home == e->self && dsm_env_key_find(p->space, p->idx, e->self, &key)) {
 		body.chunk_addr = cpu_to_le64(key.addr);
 		body.chunk_rkey = cpu_to_le32(key.rkey);
@@ -345,6 +349,8 @@ static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct ds
 		grant = dsm_csm_register(e, p, to->node, to->want);
 	else
 		dsm_rel_shared(e, p);
+	if (dsm_moves_to(p, to->node))
+		grant = DSM_GRANT_SOLE;
 	reply_page(e, p, to, zero ? DSM_PAGE_STATUS_ZERO : DSM_PAGE_STATUS_DATA, grant, e->self,
 		   acts);
 }
@@ -369,7 +375,7 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 				dsm_csm_want_from(e, p, to->owner == to->node ? e->self : to->owner, acts);
 			return;
 		}
-		if (dsm_move_may(p, to->want))
+		if (dsm_move_may(p, to->node, to->want))
 			dsm_move_give(e, p, to, false, acts);
 		else
 			reply_copy(e, p, to, acts);
@@ -523,9 +529,12 @@ void dsm_page_count(struct dsm_engine *e, struct dsm_page *p, u16 from, struct d
 		ack.status = cpu_to_le32(DSM_ACK_SHARED);
 		ack.prev = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << from));
 	}
+	dsm_moves_wrote(e, p, from);
 	if (dsm_page_moves(p)) {
 		p->nacks = 0;
 		ack.status = cpu_to_le32(p->state == DSM_PAGE_HOME ? DSM_ACK_QUIET : DSM_ACK_SHARED);
+	} else if (dsm_page_is_csm(p) && dsm_moves_to(p, from)) {
+		ack.status = cpu_to_le32(DSM_ACK_QUIET);
 	}
 	dsm_count(e, p->space, diffs_applied);
 	dsm_wire_put(m, &ack, sizeof(ack));
@@ -589,7 +598,7 @@ static int acked(struct dsm_engine *e, struct dsm_page *p, u16 from, const struc
 	bool shared = quiet || le32_to_cpu(ack->status) == DSM_ACK_SHARED;
 
 	if (!p || dsm_page_is_sc(p) || p->home != from || !(p->flags & DSM_PF_UNACKED) ||
-	    shared != dsm_page_is_csm(p) || (quiet && !dsm_page_moves(p)) || (!shared && told + 1 != ver) ||
+	    shared != dsm_page_is_csm(p) || (quiet && !dsm_page_may_move(p)) || (!shared && told + 1 != ver) ||
 	    dsm_dir_busy(p))
 		return -EPROTO;
 	/*
@@ -603,7 +612,7 @@ static int acked(struct dsm_engine *e, struct dsm_page *p, u16 from, const struc
 		p->ver = max(p->ver, ver);
 	if (shared) {
 		p->csm &= ~DSM_CSM_SOLE;
-		p->csm |= (dsm_page_moves(p) ? quiet : !told) ? DSM_CSM_SOLE : 0;
+		p->csm |= quiet || (!told && !dsm_page_moves(p)) ? DSM_CSM_SOLE : 0;
 	}
 	/* The bytes are at home: who has a copy by now is told (mutant M106). */
 	if (dsm_page_has_word(p)) {
@@ -673,10 +682,11 @@ void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 	if (p->home == e->self && dsm_page_is_csm(p))
 		dsm_csm_home_peer_lost(e, p, node, acts);
 	dsm_dir_page_peer_lost(e, p, node, acts);
+	dsm_moves_page_lost(p, node);
 	if (p->home != node)
 		return;
 	dsm_fetch_peer_lost(e, p);
-	if (dsm_page_is_csm(p))
+	if (dsm_page_is_csm(p) || dsm_page_may_move(p))
 		dsm_csm_copy_peer_lost(e, p, acts);
 	/* If an atomic is under way, it was acknowledged. */
 	if (p->flags & DSM_PF_UNACKED && !dsm_dir_busy(p)) {

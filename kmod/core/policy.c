@@ -92,12 +92,6 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 {
 	struct word n = { .at = v->at + 6, .len = v->len - 6 };
 
-	if (word_is(v, "migrate@barrier")) {
-		snprintf(why, why_bytes,
-			 "home=%.*s is not in this version; use block, block:PAGES, rr, first-touch or migrate",
-			 (int)v->len, v->at);
-		return -EOPNOTSUPP;
-	}
 	p->block_pages = 0;
 	if (word_is(v, "block")) {
 		p->home = DSM_HOME_BLOCK;
@@ -109,8 +103,11 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 		p->home = DSM_HOME_FIRST_TOUCH;
 	} else if (word_is(v, "migrate")) {
 		p->home = DSM_HOME_MIGRATE;
+	} else if (word_is(v, "migrate@barrier")) {
+		p->home = DSM_HOME_MIGRATE_BARRIER;
 	} else {
-		snprintf(why, why_bytes, "home=%.*s: use block, block:PAGES, rr, first-touch or migrate",
+		snprintf(why, why_bytes,
+			 "home=%.*s: use block, block:PAGES, rr, first-touch, migrate or migrate@barrier",
 			 (int)v->len, v->at);
 		return -EINVAL;
 	}
@@ -306,6 +303,11 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 			 "home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time");
 		return -EINVAL;
 	}
+	if (p->home == DSM_HOME_MIGRATE_BARRIER && p->metadata == DSM_METADATA_RDMA) {
+		snprintf(why, why_bytes,
+			 "home=migrate@barrier needs metadata=msg: a home must know who has the only copy before it moves");
+		return -EINVAL;
+	}
 	if (p->algo == DSM_ALGO_ARRAY && p->sync != DSM_SYNC_RDMA) {
 		snprintf(why, why_bytes,
 			 "algo=array needs sync=rdma: its locks are slots written by remote writes");
@@ -398,7 +400,8 @@ int dsm_policy_suits(const struct dsm_policy *p, u64 nodes, u64 pages, char *why
  */
 void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 {
-	static const char * const homes[] = { "block", "rr", "first-touch", "migrate" };
+	static const char * const homes[] = { "block", "rr", "first-touch", "migrate",
+					      "migrate@barrier" };
 	const char *consistency = consistencies[p->consistency];
 	u32 at, i;
 

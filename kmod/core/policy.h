@@ -15,8 +15,17 @@
  * Cashmere: a release tells all who have copies of what was written, and is done when they know.
  */
 enum dsm_consistency { DSM_CONSISTENCY_HLRC, DSM_CONSISTENCY_SC, DSM_CONSISTENCY_CASHMERE };
-/* Migrate: as first touch to begin with, then the home moves to who writes. */
-enum dsm_home_policy { DSM_HOME_BLOCK, DSM_HOME_RR, DSM_HOME_FIRST_TOUCH, DSM_HOME_MIGRATE };
+/*
+ * Migrate: as first touch to begin with, then the home moves to who writes; or to who has written for a while, after
+ * a barrier of all.
+ */
+enum dsm_home_policy {
+	DSM_HOME_BLOCK,
+	DSM_HOME_RR,
+	DSM_HOME_FIRST_TOUCH,
+	DSM_HOME_MIGRATE,
+	DSM_HOME_MIGRATE_BARRIER,
+};
 
 /*
  * How a page comes from its home (seed 004): written by the home into the asker's frame, carried
@@ -82,17 +91,31 @@ struct dsm_policy {
 /* Is a page's home the node that touched it first, and its manager only who knows which? */
 static inline bool dsm_policy_claims(const struct dsm_policy *p)
 {
-	return p->home == DSM_HOME_FIRST_TOUCH || p->home == DSM_HOME_MIGRATE;
+	return p->home == DSM_HOME_FIRST_TOUCH || p->home == DSM_HOME_MIGRATE ||
+	       p->home == DSM_HOME_MIGRATE_BARRIER;
+}
+
+/* Do homes move after barriers only (moves.h)? */
+static inline bool dsm_policy_moves_at_barriers(const struct dsm_policy *p)
+{
+	return p->home == DSM_HOME_MIGRATE_BARRIER;
 }
 
 /*
- * May homes move? What goes to an old one comes back, which a diff can that is alone in its message; and
- * the old one must know who has copies.
+ * May a page be claimed anew at any time? What goes to an old home comes back, which a diff can that is alone in its
+ * message; and the old one must know who has copies.
  */
+static inline bool dsm_policy_unclaims(const struct dsm_policy *p)
+{
+	return dsm_policy_claims(p) && !dsm_policy_moves_at_barriers(p) &&
+	       p->consistency == DSM_CONSISTENCY_CASHMERE && p->diff == DSM_DIFF_MODE_ORIG &&
+	       p->diffpath == DSM_DIFFPATH_MSG;
+}
+
+/* May homes move at all? */
 static inline bool dsm_policy_may_move(const struct dsm_policy *p)
 {
-	return dsm_policy_claims(p) && p->consistency == DSM_CONSISTENCY_CASHMERE &&
-	       p->diff == DSM_DIFF_MODE_ORIG && p->diffpath == DSM_DIFFPATH_MSG;
+	return dsm_policy_unclaims(p) || dsm_policy_moves_at_barriers(p);
 }
 
 /* Does it need atomics of the device, and memory for one-sided transfers? */

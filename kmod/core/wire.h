@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 11u
+#define DSM_WIRE_VERSION 12u
 #endif
 
 /**
@@ -250,7 +250,8 @@ struct dsm_wire_page {
 	/* Registration of the page's chunk at the sender, rkey 0: none. */
 	__le64 chunk_addr;
 	__le32 chunk_rkey;
-	__le32 reserved2;
+	u8 loose;			/* home=migrate@barrier: 1: it may move: nothing is read or written remotely */
+	u8 reserved2[3];
 };
 static_assert(sizeof(struct dsm_wire_page) == 32);
 
@@ -427,7 +428,7 @@ struct dsm_wire_rsync_key {
 static_assert(sizeof(struct dsm_wire_rsync_key) == 16);
 
 /*
- * BAR_ARRIVE: tickets, then knowledge. BAR_ABORT: one ticket, of which one thread is gone; only
+ * BAR_ARRIVE: tickets, pages that shall move, then knowledge. BAR_ABORT: one ticket, of which one thread is gone; only
  * key and count. BAR_ASK: only key and episode.
  */
 struct dsm_wire_arrive {
@@ -436,10 +437,15 @@ struct dsm_wire_arrive {
 	__le32 count;			/* tickets that follow */
 	__le64 told;			/* bitmap: lost nodes that the caller has been told of */
 	__le64 episode;			/* of the last departure; 0: none */
+	__le32 moves;			/* pages that follow the tickets */
+	__le32 reserved;
 };
-static_assert(sizeof(struct dsm_wire_arrive) == 32);
+static_assert(sizeof(struct dsm_wire_arrive) == 40);
 
-/* BAR_DEPART: tickets of the receiver and of those whose reports it passed on, knowledge of @about. */
+/*
+ * BAR_DEPART: tickets of the receiver and of those whose reports it passed on, pages that may move, knowledge of
+ * @about.
+ */
 struct dsm_wire_depart {
 	__le64 key;
 	__le32 status;			/* 0 or positive errno */
@@ -449,8 +455,21 @@ struct dsm_wire_depart {
 	__le16 about;
 	__le16 fanout;
 	__le64 tree;			/* bitmap: by which nodes to report next; see tree.h */
+	__le32 moves;			/* pages that follow the tickets */
+	__le32 reserved;
 };
-static_assert(sizeof(struct dsm_wire_depart) == 40);
+static_assert(sizeof(struct dsm_wire_depart) == 48);
+
+/* home=migrate@barrier: a page, and who shall be its home. At most so many in a report or departure. */
+#ifndef DSM_MOVES_TOLD
+#define DSM_MOVES_TOLD 64u
+#endif
+struct dsm_wire_move {
+	__le32 idx;
+	__le16 to;
+	__le16 reserved;
+};
+static_assert(sizeof(struct dsm_wire_move) == 8);
 
 /* Threads of one node. */
 struct dsm_wire_ticket {
@@ -458,8 +477,11 @@ struct dsm_wire_ticket {
 	__le16 up;			/* where that node sent its report */
 	__le32 xid;
 	__le32 count;			/* threads that arrive or go */
-	__le32 hold;			/* DEPART: hold arrivals until there are so many; 0: report each */
+	__le16 hold;			/* DEPART: hold arrivals until there are so many; 0: report each */
+	__le16 flags;			/* ARRIVE: DSM_TICKET_QUIET */
 };
+/* Nothing of the region is read or written remotely from there until the departure (moves.h). */
+#define DSM_TICKET_QUIET 1u
 static_assert(sizeof(struct dsm_wire_ticket) == 16);
 
 enum dsm_flag_op { DSM_FLAG_SET, DSM_FLAG_WAIT, DSM_FLAG_CLEAR, DSM_FLAG_CANCEL, DSM_FLAG_TEST };

@@ -26,7 +26,7 @@ static const struct dsm_page *home_of(const struct node *n, u32 p)
 	const struct node *h = &w.node[n->page[p].home];
 	u32 i;
 
-	for (i = 0; w.l->flags & (LITMUS_MIGRATE | LITMUS_MOVES) && i < w.l->nodes; i++)
+	for (i = 0; w.l->flags & (LITMUS_MIGRATE | LITMUS_MOVES | LITMUS_AT_BARRIER) && i < w.l->nodes; i++)
 		if (is_home(&w.node[i], p))
 			h = &w.node[i];
 	if (h->dead || !h->exists[p] || h->page[p].home != node_id(h) || h->page[p].state == DSM_PAGE_LOST)

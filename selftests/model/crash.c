@@ -102,6 +102,7 @@ void lose_step(struct node *n)
 	step -= MAX_PAGES;
 	step_end(n, &acts);
 	if (step == 3 * MAX_KEYS) {
+		dsm_moves_peer_lost(&n->e, w.crashed);
 		n->losing = -1;
 		return;
 	}

@@ -64,6 +64,7 @@ static void down(struct node *n, struct flusher *f)
 		struct dsm_page *p = f->page[f->i];
 
 		f->diff[f->i] = dsm_rel_downgraded(&n->e, p, is_pinned(n, page_number(p)), &f->keep[f->i], &acts);
+		f->alone[f->i] = dsm_moves_alone(p);
 		say("%c.flush page %u downgraded%s, now %s", 'A' + node_id(n), page_number(p),
 		    f->keep[f->i] ? " (pinned)" : "", page_state_name(p->state));
 	}
@@ -85,7 +86,7 @@ static bool write_direct(struct node *n, struct flusher *f)
 	struct dsm_key key;
 
 	f->lent[f->i] = false;
-	if (max < 0 || !dsm_direct_key(&n->e, p, &key))
+	if (max < 0 || f->alone[f->i] || !dsm_direct_key(&n->e, p, &key))
 		return false;
 	runs = dsm_diff_take(p->frame, p->twin, DSM_PAGE_BYTES, 0, piece, min_t(u32, max, DSM_PAGE_BYTES));
 	if (runs < 0)
@@ -114,9 +115,9 @@ static bool put_record(struct node *n, struct flusher *f)
 	int bytes = -ENOSPC;
 	u32 room;
 
-	if (f->pack.space && f->pack.home != p->home && f->told < f->i)
+	if (f->pack.space && (f->pack.home != p->home || f->alone[f->i]) && f->told < f->i)
 		return false;
-	if (f->pack.home != p->home)
+	if (f->pack.home != p->home || f->alone[f->i])
 		dsm_pack_init(&f->pack, p->space, p->home);
 	if (write_direct(n, f))
 		return true;
@@ -146,7 +147,7 @@ static void make_diff(struct node *n, struct flusher *f)
 		f->i++;
 	if (f->i < f->n && put_record(n, f)) {
 		f->i++;
-		if (f->i < f->n && !dsm_pack_is_due(&f->pack, &n->e) && !(f->direct.m && w.set.lone_records))
+		if (f->i < f->n && !f->alone[f->i - 1] && !dsm_pack_is_due(&f->pack, &n->e) && !(f->direct.m && w.set.lone_records))
 			return;
 	}
 	f->state = FS_TELL;

@@ -30,6 +30,9 @@ static const char * const as_dir[] = {
 	"L38", "L39", "L39left", "drop", "turns", "dma-wanted", "crash-only",
 };
 
+/* With home=migrate@barrier, in regions with cashmere and with hlrc, those with barriers in which pages may move. */
+static const char * const as_at_barrier[] = { "L7", "L15", "L17", "kept", "mix", "crash-barrier", "turns", "L38" };
+
 /* And with home=migrate too. */
 static const char * const as_moved_dir[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "around", "crash-only" };
 
@@ -43,6 +46,8 @@ static bool is_of(const struct litmus *l, const char * const *names, u32 n)
 
 static bool applies(const struct litmus *l, u32 flags)
 {
+	if (flags & LITMUS_AT_BARRIER)
+		return is_of(l, as_at_barrier, ARRAY_SIZE(as_at_barrier));
 	if (flags & LITMUS_DIR)
 		return flags & LITMUS_MIGRATE ? is_of(l, as_moved_dir, ARRAY_SIZE(as_moved_dir)) :
 						is_of(l, as_dir, ARRAY_SIZE(as_dir));
@@ -166,7 +171,8 @@ static const struct litmus own[] = {
 	{ "crash-only", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_b }, NULL },
 };
 
-struct litmus litmus_csm_list[4 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own) + ARRAY_SIZE(unclaims)) + 2 * ARRAY_SIZE(moves)];
+#define LISTED_MAX 64u	/* of litmus_moves.c, with both consistencies */
+struct litmus litmus_csm_list[LISTED_MAX + 6 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own) + ARRAY_SIZE(unclaims)) + 2 * ARRAY_SIZE(moves)];
 u32 litmus_csm_count;
 
 static void add(const struct litmus *l, const char *how, u32 flags)
@@ -177,7 +183,7 @@ static void add(const struct litmus *l, const char *how, u32 flags)
 	snprintf(name[n], sizeof(name[n]), "%s-%s", how, l->name);
 	litmus_csm_list[n] = *l;
 	litmus_csm_list[n].name = name[n];
-	litmus_csm_list[n].flags |= LITMUS_CSM | flags;
+	litmus_csm_list[n].flags |= flags;
 }
 
 static void add_all(const char *how, u32 flags)
@@ -189,10 +195,12 @@ static void add_all(const char *how, u32 flags)
 			if (!strcmp(litmus_list[k].name, as_hlrc[i]) && applies(&litmus_list[k], flags))
 				add(&litmus_list[k], how, flags);
 	for (i = 0; i < ARRAY_SIZE(own); i++)
-		if (applies(&own[i], flags))
+		if (flags & LITMUS_CSM && applies(&own[i], flags))
 			add(&own[i], how, flags);
-	for (i = 0; i < ARRAY_SIZE(unclaims); i++)
+	for (i = 0; i < ARRAY_SIZE(unclaims) && !(flags & LITMUS_AT_BARRIER); i++)
 		add(&unclaims[i], how, flags | LITMUS_MOVES);
+	for (i = 0; i < litmus_moves_count && flags & LITMUS_AT_BARRIER; i++)
+		add(&litmus_moves_list[i], how, flags);
 }
 
 /* Once per program. */
@@ -200,12 +208,14 @@ void litmus_csm_init(void)
 {
 	u32 i;
 
-	add_all("csm", 0);
-	add_all("mg", LITMUS_MIGRATE);
+	add_all("csm", LITMUS_CSM);
+	add_all("mg", LITMUS_CSM | LITMUS_MIGRATE);
 	for (i = 0; i < ARRAY_SIZE(moves); i++)
-		add(&moves[i], "mg", LITMUS_MIGRATE);
-	add_all("dir", LITMUS_DIR);
-	add_all("dirmg", LITMUS_DIR | LITMUS_MIGRATE);
+		add(&moves[i], "mg", LITMUS_CSM | LITMUS_MIGRATE);
+	add_all("dir", LITMUS_CSM | LITMUS_DIR);
+	add_all("dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE);
 	for (i = 0; i < ARRAY_SIZE(moves); i++)
-		add(&moves[i], "dirmg", LITMUS_DIR | LITMUS_MIGRATE);
+		add(&moves[i], "dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE);
+	add_all("atb", LITMUS_CSM | LITMUS_AT_BARRIER);
+	add_all("hatb", LITMUS_AT_BARRIER);
 }

@@ -128,6 +128,7 @@ struct op {
 #define LITMUS_MIGRATE 0x20000u		/* and home=migrate */
 #define LITMUS_MOVES 0x40000u		/* homes may move */
 #define LITMUS_DIR 0x80000u		/* and metadata=rdma */
+#define LITMUS_AT_BARRIER 0x100000u	/* home=migrate@barrier */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
@@ -148,6 +149,8 @@ struct litmus {
 };
 extern const struct litmus litmus_list[], litmus_sc_list[];
 extern const u32 litmus_count, litmus_sc_count;
+extern const struct litmus litmus_moves_list[];
+extern const u32 litmus_moves_count;
 extern struct litmus litmus_csm_list[];
 extern u32 litmus_csm_count;
 void litmus_csm_init(void);
@@ -272,6 +275,7 @@ struct flusher {
 	bool kept[MAX_PAGES];
 	bool changed[MAX_PAGES];
 	bool lent[MAX_PAGES];
+	bool alone[MAX_PAGES];
 	struct dsm_direct direct;
 	u32 stamp;
 };

@@ -257,6 +257,8 @@ static void make_space(struct node *n, u32 nodes)
 		n->space.policy.metadata = DSM_METADATA_RDMA;
 	if (w.l->flags & LITMUS_MIGRATE)
 		n->space.policy.home = DSM_HOME_MIGRATE;
+	if (w.l->flags & LITMUS_AT_BARRIER)
+		n->space.policy.home = DSM_HOME_MIGRATE_BARRIER;
 	n->space.policy.block_pages = 1;
 	n->space.policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
 	n->space.policy.pipe_depth = s->pipe;
@@ -361,6 +363,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		n->e.log_cap = s->log_cap;
 		n->e.lock_cap = s->lock_cap;
 		n->e.keep_after = s->keep;
+		n->e.move_after = 1;
 		n->e.keep_twins = MAX_PAGES;
 		n->e.barrier_fanout = s->fanout;
 		n->losing = -1;

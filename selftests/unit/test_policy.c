@@ -39,6 +39,11 @@ static const struct good goods[] = {
 	{ "home=rr", HLRC(.home = DSM_HOME_RR), BACK("rr", PIPE, REST) },
 	{ "home=block:8,home=rr", HLRC(.home = DSM_HOME_RR), BACK("rr", PIPE, REST) },
 	{ "home=first-touch", HLRC(.home = DSM_HOME_FIRST_TOUCH), BACK("first-touch", PIPE, REST) },
+	{ "home=migrate@barrier", HLRC(.home = DSM_HOME_MIGRATE_BARRIER), BACK("migrate@barrier", PIPE, REST) },
+	{ "hlrc-rdma,home=migrate@barrier",
+	  { .home = DSM_HOME_MIGRATE_BARRIER, .fetch = DSM_FETCH_READ, .diff = DSM_DIFF_MODE_PIPE, .pipe_bytes = 32768,
+	    .pipe_depth = 4, .diffpath = DSM_DIFFPATH_WRITE, .sync = DSM_SYNC_RDMA },
+	  BACK("migrate@barrier", PIPE, "fetch=read,diffpath=write,grain=1,sync=rdma,algo=queue,around=off") },
 	{ "hlrc,home=rr", HLRC(.home = DSM_HOME_RR), BACK("rr", PIPE, REST) },
 	/* A preset resets what stands before it, and a later setting changes the preset. */
 	{ "home=rr,preset=hlrc", BLOCK(0), DEFAULTS },
@@ -173,6 +178,8 @@ struct refused {
 	"home=migrate needs consistency=cashmere: who has copies is known at the home, and moves with it"
 #define MIGRATE_DIFF \
 	"home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time"
+#define BARRIER_METADATA \
+	"home=migrate@barrier needs metadata=msg: a home must know who has the only copy before it moves"
 #define SC_HOME "consistency=sc needs home=block or rr: who may write is decided at a home that does not move"
 #define SC_MOVES "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
@@ -180,7 +187,7 @@ struct refused {
 #define LATER(key) { key "=x", -EOPNOTSUPP, "setting '" key "' is not in this version" }
 #define PRESET(name, lacks, instead) \
 	{ name, -EOPNOTSUPP, "preset=" name " needs " lacks ", which is not in this version; use preset=" instead }
-#define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch or migrate" }
+#define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" }
 static const struct refused refusals[] = {
 	LATER("bcast"), ONE_OF("level", "3", "2 or 1"), ONE_OF("metadata", "x", "msg or rdma"),
 	{ "metadata=rdma", -EINVAL, METADATA_CSM }, { "csm-ms,consistency=hlrc", -EINVAL, METADATA_CSM },
@@ -190,13 +197,13 @@ static const struct refused refusals[] = {
 	PRESET("auto", "a choice for each page", "hlrc"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
-	{ "home=migrate@barrier", -EOPNOTSUPP,
-	  "home=migrate@barrier is not in this version; use block, block:PAGES, rr, first-touch or migrate" },
+	{ "csm-dms,home=migrate@barrier", -EINVAL, BARRIER_METADATA }, { "sc,home=migrate@barrier", -EINVAL, SC_HOME },
+	{ "home=migrate@barrier,csm-none,fetch=read", -EINVAL, CSM_READ },
 	{ "home=migrate", -EINVAL, MIGRATE_CSM }, { "hlrc-orig,home=migrate", -EINVAL, MIGRATE_CSM },
 	{ "csm-none-mg,consistency=hlrc", -EINVAL, MIGRATE_CSM },
 	{ "csm-none-mg,data=rdma", -EINVAL, CSM_READ }, { "csm-none-mg,data=rdma-w", -EINVAL, MIGRATE_DIFF },
 	{ "csm-none-mg,diff=pipe", -EINVAL, MIGRATE_DIFF }, { "consistency=cashmere,home=migrate", -EINVAL, MIGRATE_DIFF },
-	{ "csm-none,home=migrated", -EINVAL, "home=migrated: use block, block:PAGES, rr, first-touch or migrate" },
+	{ "csm-none,home=migrated", -EINVAL, "home=migrated: use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" },
 	{ "sc,home=migrate", -EINVAL, SC_HOME },
 	{ "csm-none,fetch=read", -EINVAL, CSM_READ }, { "data=rdma,consistency=cashmere", -EINVAL, CSM_READ },
 	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc, cashmere or sc" },
@@ -265,7 +272,7 @@ static void home_is_always_a_member(void **state)
 
 	for (l = 0; l < ARRAY_SIZE(lengths); l++)
 		for (b = 0; b < ARRAY_SIZE(blocks); b++)
-			for (home = DSM_HOME_BLOCK; home <= DSM_HOME_MIGRATE; home++)
+			for (home = DSM_HOME_BLOCK; home <= DSM_HOME_MIGRATE_BARRIER; home++)
 				for (n = 1; n <= DSM_MAX_NODES; n++) {
 					struct dsm_policy p = { .home = home, .block_pages = blocks[b] };
 

@@ -38,9 +38,13 @@ static const struct layout layouts[] = {
 	SIZE(dsm_wire_interval, 16), FIELD(dsm_wire_interval, seq, 8),
 	SIZE(dsm_wire_lock, 24), FIELD(dsm_wire_lock, node, 8), FIELD(dsm_wire_lock, status, 12),
 	FIELD(dsm_wire_lock, serial, 16),
-	SIZE(dsm_wire_arrive, 32), FIELD(dsm_wire_arrive, parties, 8), FIELD(dsm_wire_arrive, episode, 24),
-	SIZE(dsm_wire_depart, 40), FIELD(dsm_wire_depart, count, 12), FIELD(dsm_wire_depart, parties, 24),
-	FIELD(dsm_wire_depart, tree, 32), SIZE(dsm_wire_ticket, 16), FIELD(dsm_wire_ticket, count, 8),
+	SIZE(dsm_wire_arrive, 40), FIELD(dsm_wire_arrive, parties, 8), FIELD(dsm_wire_arrive, episode, 24),
+	FIELD(dsm_wire_arrive, moves, 32),
+	SIZE(dsm_wire_depart, 48), FIELD(dsm_wire_depart, count, 12), FIELD(dsm_wire_depart, parties, 24),
+	FIELD(dsm_wire_depart, tree, 32), FIELD(dsm_wire_depart, moves, 40),
+	SIZE(dsm_wire_ticket, 16), FIELD(dsm_wire_ticket, count, 8), FIELD(dsm_wire_ticket, hold, 12),
+	FIELD(dsm_wire_ticket, flags, 14), SIZE(dsm_wire_move, 8), FIELD(dsm_wire_move, to, 4),
+	FIELD(dsm_wire_page, loose, 28),
 	SIZE(dsm_wire_flag, 24), FIELD(dsm_wire_flag, op, 8), FIELD(dsm_wire_flag, status, 12),
 };
 

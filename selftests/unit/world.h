@@ -552,6 +552,7 @@ static inline void world_learn_loss(u16 at, u16 node)
 			world_end(at);
 		}
 	}
+	dsm_moves_peer_lost(world_engine(at), node);
 }
 
 /* Nobody on @node ever opened the region. */

@@ -303,7 +303,7 @@ static int claim_failed(unsigned int node, int err, const struct dsm_ioc_region_
 {
 	switch (err) {
 	case EOPNOTSUPP:
-		return fail("homes load: the region has %s; it takes home=first-touch or home=migrate",
+		return fail("homes load: the region has %s; it takes home=first-touch, migrate or migrate@barrier",
 			    info->policy);
 	case EHOSTDOWN:
 		return fail("homes load: node %u, or one that knows its homes, is not there; see dsmctl status",
