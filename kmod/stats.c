@@ -94,6 +94,8 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_EXCL_BREAKS] = c->excl_breaks;
 	out[DSM_STAT_MIGRATIONS] = c->migrations;
 	out[DSM_STAT_MIGRATION_ATTEMPTS] = c->migration_attempts;
+	out[DSM_STAT_PREDICTIONS] = c->predictions;
+	out[DSM_STAT_PREDICTION_HITS] = c->prediction_hits;
 	out[DSM_STAT_DIR_CHANGES] = c->dir_changes;
 	out[DSM_STAT_DIR_LOOKS] = c->dir_looks;
 	out[DSM_STAT_NOTICES_WRITTEN] = c->notices_written;

@@ -221,6 +221,8 @@ enum dsm_stat {
 	DSM_STAT_DIR_LOOKS,		/* and only read */
 	DSM_STAT_NOTICES_WRITTEN,	/* write notices written into the receiver's ring */
 	DSM_STAT_SENDS_BRIEF,		/* answers that were a page and an immediate */
+	DSM_STAT_PREDICTIONS,		/* predict=on: homes asked for at a read */
+	DSM_STAT_PREDICTION_HITS,	/* and pages written then */
 	DSM_STAT_COUNT
 };
 
@@ -288,7 +290,7 @@ struct dsm_ioc_plain {
  * first touched page from @first on that @node homes, @pages those from there on; -ENOENT: no more.
  * With DSM_HOMES_CLAIM, in: pages that @node shall touch, all within the region; out: those that it
  * homes now, the others had another home already. -EACCES: not open for writing; -EOPNOTSUPP: touching
- * decides nothing in this region, for which it takes home=first-touch or migrate; -EHOSTDOWN: @node, or
+ * decides nothing in this region, for which it takes home=first-touch or one that migrates; -EHOSTDOWN: @node, or
  * the manager of a page, is lost; -ENOENT: @node does not know the region yet; -ENOMEM: no memory there.
  */
 #define DSM_HOMES_CLAIM 1u

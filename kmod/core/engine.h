@@ -103,6 +103,7 @@ enum dsm_sc_state {
 /* Not KEPT: intervals in a row that wrote it, less one. KEPT: flushes in a row that found nothing. */
 #define DSM_PF_STREAK 0x6000u
 #define DSM_PF_STREAK_ONE 0x2000u
+#define DSM_PF_PREDICTED 0x4000u	/* home: it came at a read, and no thread has written it since */
 
 /* The same place in regions with consistency=sc. */
 #define DSM_SCF_FRESH 0x01u	/* granted, and not used by any thread yet */

@@ -151,7 +151,8 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 	}
 	dsm_page_set_state(p, p->state == DSM_PAGE_WRS ? DSM_PAGE_WRF : DSM_PAGE_FET);
 	p->csm &= ~DSM_CSM_IDLE;
-	if (write && (dsm_page_is_csm(p) || dsm_page_may_move(p)) && p->state == DSM_PAGE_FET) {
+	if (p->state == DSM_PAGE_FET && (dsm_page_is_csm(p) || dsm_page_may_move(p)) &&
+	    (dsm_move_predict(e, p, write) || write)) {
 		p->csm |= DSM_CSM_WRITER;
 		dsm_count_many(e, p->space, migration_attempts, dsm_page_moves(p));
 	}

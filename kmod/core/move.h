@@ -25,6 +25,13 @@ static inline bool dsm_move_may(const struct dsm_page *p, u16 node, u8 want)
 	return dsm_page_moves(p) && want == DSM_WANT_EXCLUSIVE && p->nacks < DSM_MOVES_MAX;
 }
 
+/* predict=on: a thread faults on a page that has to be fetched. True: its home is asked for although it only reads. */
+bool dsm_move_predict(struct dsm_engine *e, struct dsm_page *p, bool write);
+/* The same: a page is written; was the move that brought it foreseen? */
+void dsm_move_wrote(struct dsm_engine *e, struct dsm_page *p);
+/* It was not, if no thread has written it. */
+void dsm_move_wrong(struct dsm_page *p);
+
 /* A page homed here is to be claimed anew. True: what is mapped of it is to be unmapped, so that threads here claim too. */
 bool dsm_move_unclaim(struct dsm_engine *e, struct dsm_page *p);
 

@@ -44,6 +44,8 @@ void dsm_page_init(struct dsm_engine *e, struct dsm_space *s, struct dsm_page *p
 
 static int write_fault(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
+	if (p->state == DSM_PAGE_RD || p->state == DSM_PAGE_HOME)
+		dsm_move_wrote(e, p);
 	if (p->state == DSM_PAGE_RD && p->csm & DSM_CSM_SOLE && !dsm_fetch_must_wait(p) &&
 	    dsm_engine_alive(e, p->home) && dsm_csm_upgrade(e, p, acts))
 		return DSM_PAGE_NONE;
@@ -60,10 +62,8 @@ static int write_fault(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 		dsm_page_set_state(p, DSM_PAGE_WR);
 	} else if (p->state == DSM_PAGE_HOME && dsm_rel_alone(p)) {
 		dsm_count(e, p->space, excl_enters);
-		dsm_moves_wrote(e, p, e->self);
 		dsm_page_set_state(p, DSM_PAGE_HX);
 	} else if (p->state == DSM_PAGE_HOME) {
-		dsm_moves_wrote(e, p, e->self);
 		dsm_dirty_add(e, p);
 		dsm_page_set_state(p, DSM_PAGE_HOMEW);
 	}
@@ -530,6 +530,7 @@ void dsm_page_count(struct dsm_engine *e, struct dsm_page *p, u16 from, struct d
 		ack.prev = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << from));
 	}
 	dsm_moves_wrote(e, p, from);
+	dsm_move_wrong(p);
 	if (dsm_page_moves(p)) {
 		p->nacks = 0;
 		ack.status = cpu_to_le32(p->state == DSM_PAGE_HOME ? DSM_ACK_QUIET : DSM_ACK_SHARED);

@@ -30,12 +30,13 @@ static const struct choice {
 	{ "metadata", offsetof(struct dsm_policy, metadata), { "msg", "rdma" }, "msg or rdma" },
 	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
 	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
+	{ "predict", offsetof(struct dsm_policy, predict), { "off", "on" }, "on or off" },
 	{ "around", offsetof(struct dsm_policy, around), { "off", "on" }, "on or off" },
 	{ "level", offsetof(struct dsm_policy, level), { "2", "1" }, "2 or 1" },
 };
 
 #define KNOWN_KEYS \
-	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around, level"
+	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, predict, around, level"
 
 struct word {
 	const char *at;
@@ -303,6 +304,11 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 			 "home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time");
 		return -EINVAL;
 	}
+	if (p->predict && p->home != DSM_HOME_MIGRATE) {
+		snprintf(why, why_bytes,
+			 "predict=on needs home=migrate: elsewhere no home moves at a fault");
+		return -EINVAL;
+	}
 	if (p->home == DSM_HOME_MIGRATE_BARRIER && p->metadata == DSM_METADATA_RDMA) {
 		snprintf(why, why_bytes,
 			 "home=migrate@barrier needs metadata=msg: a home must know who has the only copy before it moves");
@@ -417,6 +423,7 @@ void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 	for (i = 0; i < ARRAY_SIZE(choices); i++) {
 		/* Only cashmere has a choice; few want one process. */
 		if ((choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata) ||
+		    (choices[i].offset == offsetof(struct dsm_policy, predict) && !p->predict) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, level) && !p->level))
 			continue;
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",%s=%s",

@@ -66,6 +66,7 @@ enum dsm_level { DSM_LEVEL_TWO, DSM_LEVEL_ONE };
  * @metadata:    enum dsm_metadata
  * @sync:        enum dsm_sync
  * @algo:        enum dsm_algo
+ * @predict:     1 = home=migrate: pages that are read, then written, by one node after the other move at the read
  * @around:      1 = fault-around on sequential and strided faults
  * @level:       enum dsm_level
  * @pipe_depth:  pipe: buffers per home under way, 1 to DSM_PIPE_DEPTH_MAX; orig: 0
@@ -82,6 +83,7 @@ struct dsm_policy {
 	u8 metadata;
 	u8 sync;
 	u8 algo;
+	u8 predict;
 	u8 around;
 	u8 level;
 	u8 pipe_depth;

@@ -65,8 +65,12 @@ static const struct dsm_preset presets[] = {
 	{ .name = "sc",
 	  .policy = { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY,
 		      .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG } },
-	/* Nor this: whatever suits a page. */
-	{ .name = "auto", .lacks = "a choice for each page", .instead = "hlrc" },
+	/* Nor this: what suits each page by its own history. */
+	{ .name = "auto",
+	  .policy = { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER,
+		      .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE,
+		      .pipe_bytes = DSM_PIPE_BYTES, .pipe_depth = DSM_PIPE_DEPTH,
+		      .diffpath = DSM_DIFFPATH_AUTO, .around = 1 } },
 };
 
 /**

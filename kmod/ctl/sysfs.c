@@ -227,6 +227,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_DIR_CHANGES] = "dir_changes",
 	[DSM_STAT_DIR_LOOKS] = "dir_looks",
 	[DSM_STAT_NOTICES_WRITTEN] = "notices_written",
+	[DSM_STAT_PREDICTIONS] = "predictions",
+	[DSM_STAT_PREDICTION_HITS] = "prediction_hits",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

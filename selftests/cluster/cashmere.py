@@ -236,6 +236,32 @@ def mg_follows_the_writer(c):
                 expect(count >= turns, f"{kind} of the region: {count} in {turns} turns")
 
 
+def mg_predicted(c):
+    """predict=on: a counter that nodes read and increment in turns comes to each as a whole at its read: one exchange, not two."""
+    turns, exchanges = 30, {}
+    for predict in ("off", "on"):
+        with region(c, "1M", "preset=csm-none-mg", f"predict={predict}") as name, \
+                actors(name, c.nodes[0], c.nodes[-1]) as both:
+            for turn in range(turns + 4):
+                if turn == 4:
+                    before = totals(c)
+                a = both[turn % 2]
+                a.want(0, "lock", 1)
+                a.read(PAGE, turn)
+                a.want(0, "write", PAGE, turn + 1)
+                a.want(0, "unlock", 1)
+            grew = {kind: count - before[kind] for kind, count in totals(c).items()}
+            exchanges[predict] = grew["fetches_served"] + grew["migrations"]
+            if predict == "off":
+                expect(not grew["predictions"], f"{grew['predictions']} predictions with predict=off")
+                continue
+            # After 15 moves in a row a page is served in place once.
+            expect(grew["prediction_hits"] >= turns - 4 and grew["prediction_hits"] <= grew["predictions"],
+                   f"{grew['prediction_hits']} of {grew['predictions']} predictions hit in {turns} turns")
+    expect(exchanges["off"] == 2 * turns, f"{exchanges['off']} exchanges in {turns} turns")
+    expect(exchanges["on"] <= turns + 4, f"{exchanges['on']} exchanges in {turns} turns with predict=on")
+
+
 def roi_homes(c):
     """First touch counts anew: pages go to who uses them from then on, where homes move."""
     for settings, moves in ((("preset=csm-none",), 1), (("preset=csm-none-mg",), 1), (("preset=csm-ms",), 1),

@@ -175,6 +175,7 @@ void litmus_csm_init(void);
  * @untold:     regions are known from before their first use
  * @hasty:      recalls per node that do not wait until the page was used
  * @fanout:     of barriers
+ * @predict:    home=migrate: predict=on
  */
 struct setting {
 	u8 home[MAX_PAGES];
@@ -199,6 +200,7 @@ struct setting {
 	bool rdma;
 	u8 hasty;
 	u8 fanout;
+	bool predict;
 };
 
 /* ---- world ---- */

@@ -257,6 +257,7 @@ static void make_space(struct node *n, u32 nodes)
 		n->space.policy.metadata = DSM_METADATA_RDMA;
 	if (w.l->flags & LITMUS_MIGRATE)
 		n->space.policy.home = DSM_HOME_MIGRATE;
+	n->space.policy.predict = s->predict;
 	if (w.l->flags & LITMUS_AT_BARRIER)
 		n->space.policy.home = DSM_HOME_MIGRATE_BARRIER;
 	n->space.policy.block_pages = 1;

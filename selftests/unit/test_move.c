@@ -112,6 +112,82 @@ static void bytes_travel_only_if_the_copy_lacks_them(void **state)
 	assert_int_equal(world_load(C, 0, 0), 1);
 }
 
+static void turn(u16 node, bool read, bool write)
+{
+	world_acquire(node);
+	if (read)
+		world_load(node, 0, 0);
+	if (write)
+		world_store(node, 0, node, world_load(node, 0, node) + 1);
+	assert_int_equal(world_release(node), 0);
+}
+
+static u64 predictions(u16 node)
+{
+	return world_engine(node)->stats.predictions;
+}
+
+static u64 hits(u16 node)
+{
+	return world_engine(node)->stats.prediction_hits;
+}
+
+static void what_was_read_and_written_moves_at_the_read(void **state)
+{
+	u16 i;
+
+	for (i = 0; i < 3; i++)
+		w.node[i].space.policy.predict = 1;
+	world_store(A, 0, 0, 1);
+	assert_int_equal(world_release(A), 0);
+	/* Once to learn it, each. */
+	turn(B, true, true);
+	turn(A, true, true);
+	assert_int_equal(predictions(A) + predictions(B), 0);
+	assert_true(is_home(A));
+	world_acquire(B);
+	world_load(B, 0, 0);
+	assert_true(is_home(B));
+	/* It has the home, and has written nothing: nobody is to be told of that. */
+	assert_int_equal(state_of(B), DSM_PAGE_HOME);
+	assert_int_equal(predictions(B), 1);
+	assert_int_equal(hits(B), 0);
+	turn(B, false, true);
+	assert_int_equal(hits(B), 1);
+	turn(A, true, true);
+	assert_int_equal(predictions(A), 1);
+	assert_int_equal(hits(A), 1);
+	/* B only reads from now on: wrong once, and then it asks for a copy. */
+	turn(B, true, false);
+	assert_true(is_home(B));
+	turn(A, false, true);
+	turn(A, false, true);
+	assert_true(is_home(A));
+	turn(B, true, false);
+	assert_true(is_home(A));
+	assert_int_equal(predictions(B), 2);
+	assert_int_equal(hits(B), 1);
+}
+
+static void who_writes_at_once_foresees_nothing(void **state)
+{
+	u16 i;
+
+	for (i = 0; i < 3; i++)
+		w.node[i].space.policy.predict = 1;
+	world_store(A, 0, 0, 1);
+	assert_int_equal(world_release(A), 0);
+	turn(B, true, true);
+	turn(A, true, true);
+	world_acquire(B);
+	world_store(B, 0, 0, 9);
+	assert_int_equal(state_of(B), DSM_PAGE_HOMEW);
+	assert_int_equal(world_release(B), 0);
+	turn(A, true, true);
+	turn(B, true, false);
+	assert_int_equal(predictions(B), 0);
+}
+
 static void after_many_moves_a_page_stays_for_once(void **state)
 {
 	u32 i, turn;
@@ -352,6 +428,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_home_moves_to_who_writes, start, stop),
 		cmocka_unit_test_setup_teardown(a_home_that_writes_stays, start, stop),
 		cmocka_unit_test_setup_teardown(bytes_travel_only_if_the_copy_lacks_them, start, stop),
+		cmocka_unit_test_setup_teardown(what_was_read_and_written_moves_at_the_read, start, stop),
+		cmocka_unit_test_setup_teardown(who_writes_at_once_foresees_nothing, start, stop),
 		cmocka_unit_test_setup_teardown(after_many_moves_a_page_stays_for_once, start, stop),
 		cmocka_unit_test_setup_teardown(a_diff_finds_the_new_home, start, stop),
 		cmocka_unit_test_setup_teardown(a_diff_whose_new_home_is_lost_fails, start, stop),

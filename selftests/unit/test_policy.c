@@ -121,6 +121,10 @@ static const struct good goods[] = {
 	{ "csm-none-mg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE, .fetch = DSM_FETCH_NOCOPY,
 			   .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG },
 	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
+	{ "csm-none-mg,predict=on", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE, .fetch = DSM_FETCH_NOCOPY,
+				      .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .predict = 1 },
+	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,predict=on,around=off") },
+	{ "auto", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER), CSM_BACK("migrate@barrier", PIPE, REST) },
 	{ "csm-none,consistency=hlrc", { .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
 					 .diffpath = DSM_DIFFPATH_MSG },
 	  BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
@@ -142,7 +146,7 @@ static bool same(const struct dsm_policy *a, const struct dsm_policy *b)
 	return a->consistency == b->consistency && a->home == b->home && a->block_pages == b->block_pages &&
 	       a->fetch == b->fetch && a->diff == b->diff && a->diffpath == b->diffpath &&
 	       a->grain_log2 == b->grain_log2 && a->metadata == b->metadata && a->sync == b->sync && a->algo == b->algo &&
-	       a->around == b->around && a->level == b->level && a->pipe_depth == b->pipe_depth &&
+	       a->predict == b->predict && a->around == b->around && a->level == b->level && a->pipe_depth == b->pipe_depth &&
 	       a->pipe_bytes == b->pipe_bytes;
 }
 
@@ -170,7 +174,7 @@ struct refused {
 	const char *why;
 };
 
-#define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, around, level"
+#define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, predict, around, level"
 #define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
 #define METADATA_CSM \
 	"metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told"
@@ -178,6 +182,7 @@ struct refused {
 	"home=migrate needs consistency=cashmere: who has copies is known at the home, and moves with it"
 #define MIGRATE_DIFF \
 	"home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time"
+#define PREDICT "predict=on needs home=migrate: elsewhere no home moves at a fault"
 #define BARRIER_METADATA \
 	"home=migrate@barrier needs metadata=msg: a home must know who has the only copy before it moves"
 #define SC_HOME "consistency=sc needs home=block or rr: who may write is decided at a home that does not move"
@@ -194,11 +199,12 @@ static const struct refused refusals[] = {
 	{ "hlrc-rdma,metadata=rdma", -EINVAL, METADATA_CSM }, { "sc,metadata=rdma", -EINVAL, METADATA_CSM },
 	{ "csm-dms,home=migrate", -EINVAL, MIGRATE_DIFF },
 	PRESET("csm-adb", "bcast=adaptive", "csm-dms"),
-	PRESET("auto", "a choice for each page", "hlrc"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
 	{ "csm-dms,home=migrate@barrier", -EINVAL, BARRIER_METADATA }, { "sc,home=migrate@barrier", -EINVAL, SC_HOME },
 	{ "home=migrate@barrier,csm-none,fetch=read", -EINVAL, CSM_READ },
+	{ "predict=on", -EINVAL, PREDICT }, { "csm-none,predict=on,home=migrate@barrier", -EINVAL, PREDICT },
+	ONE_OF("predict", "1", "on or off"),
 	{ "home=migrate", -EINVAL, MIGRATE_CSM }, { "hlrc-orig,home=migrate", -EINVAL, MIGRATE_CSM },
 	{ "csm-none-mg,consistency=hlrc", -EINVAL, MIGRATE_CSM },
 	{ "csm-none-mg,data=rdma", -EINVAL, CSM_READ }, { "csm-none-mg,data=rdma-w", -EINVAL, MIGRATE_DIFF },

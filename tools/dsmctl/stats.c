@@ -93,6 +93,8 @@ static const struct {
 	[DSM_STAT_EXCL_BREAKS] = { "excl_breaks", "and that another one wanted then" },
 	[DSM_STAT_MIGRATIONS] = { "migrations", "home=migrate, migrate@barrier: pages whose home came here" },
 	[DSM_STAT_MIGRATION_ATTEMPTS] = { "migration_attempts", "and that were asked for, or proposed by homes" },
+	[DSM_STAT_PREDICTIONS] = { "predictions", "predict=on: homes asked for at a read" },
+	[DSM_STAT_PREDICTION_HITS] = { "prediction_hits", "and written then" },
 	[DSM_STAT_RESUMES] = { "resumes", "broken connections made anew" },
 	[DSM_STAT_DUPLICATES] = { "duplicates", "messages that came again" },
 	[DSM_STAT_DIR_CHANGES] = { "dir_changes", "metadata=rdma: sharing sets changed by atomics" },
@@ -111,6 +113,7 @@ static const bool of_regions[DSM_STAT_COUNT] = {
 	[DSM_STAT_SC_GRANTS ... DSM_STAT_PAGES_LOST] = true,
 	[DSM_STAT_EXCL_ENTERS ... DSM_STAT_NS_WAIT_PAGE_LOCK] = true,
 	[DSM_STAT_DIR_CHANGES ... DSM_STAT_DIR_LOOKS] = true,
+	[DSM_STAT_PREDICTIONS ... DSM_STAT_PREDICTION_HITS] = true,
 };
 
 static bool wanted(const struct dsm_ioc_stats *s, unsigned int i)
