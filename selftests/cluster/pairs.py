@@ -69,7 +69,7 @@ def _programs(c, policy, much):
             (["counter", NAME, *((8, 100) if much else (2, 30)), 6], ppn),
             (["barriers", NAME, *((4, 40) if much else (2, 10))], ppn)]
     # It counts threads; with cashmere an unlock waits, for which io_uring takes one of its own.
-    if not any(word.startswith("preset=csm") for word in policy):
+    if not any(word.startswith("preset=csm") or word == "preset=auto" for word in policy):
         runs.append((["overlap", NAME, (4 if much else 1) * c.count], 1))
     # It stores to neighbouring bytes: only the finest grain has those of two nodes apart.
     if not {"grain=4", "grain=8"} & set(policy):
