@@ -7,7 +7,9 @@
  * that it will come to are fetched, in a window that doubles while it goes on. The fault at a page
  * inside the window, the trigger, asks for the next ones, so that what is under way never runs dry.
  * What was gained and lost is compared all the time: where more is lost the windows of the region
- * shrink, and where next to nothing is gained it pauses. Only ever hints: rights are the core's.
+ * shrink, and where next to nothing is gained it pauses. With around=again a page that was used
+ * between each two notices that took it away is asked for again with the next one. Only ever hints:
+ * rights are the core's.
  */
 #include <linux/slab.h>
 #include "core/fetch.h"
@@ -24,6 +26,8 @@
 #define JUDGE_PAGES 64u		/* pages after which gain and loss are compared */
 #define HARM 8u			/* that much more loss than gain: pause */
 #define PAUSE_FAULTS 1024u
+#define AGAIN_SLOTS 1024u	/* of a region */
+#define AGAIN_SURE 2u		/* used so often between two notices: it will be again */
 #define REQUEST_PAGES 1024u	/* of one request of a program, and of a region under way */
 
 /**
@@ -51,6 +55,18 @@ struct stream {
 };
 
 /**
+ * struct again - a page of this node that notices take away
+ * @idx:   page; another one with the same place takes it over
+ * @times: between how many notices in a row it was used
+ * @used:  since the last one
+ */
+struct again {
+	u32 idx;
+	u8 times;
+	bool used;
+};
+
+/**
  * struct dsm_ahead - what is known of a region's faults
  * @lock:   guards all below; innermost
  * @stream: the last ones
@@ -60,6 +76,7 @@ struct stream {
  * @left:   pages that were asked for and not come to when their stream ended or had passed them
  * @hits:   pages used when gain and loss were compared last
  * @lost:   likewise
+ * @again:  pages by the end of their number, if that is asked for
  */
 struct dsm_ahead {
 	spinlock_t lock;
@@ -70,6 +87,7 @@ struct dsm_ahead {
 	u32 left;
 	u32 hits;
 	u32 lost;
+	struct again again[AGAIN_SLOTS];
 };
 
 /* What a fault leads to. */
@@ -89,7 +107,7 @@ struct plan {
  */
 struct dsm_ahead *dsm_ahead_new(void)
 {
-	struct dsm_ahead *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	struct dsm_ahead *a = kvzalloc(sizeof(*a), GFP_KERNEL);
 
 	if (a) {
 		spin_lock_init(&a->lock);
@@ -110,12 +128,24 @@ static bool is_missing(struct dsm_region *r, u32 idx)
 	return dsm_page_manager(r->space, idx) != dsm_node.engine->self;
 }
 
+/* Ascending, of one region, at most DSM_FETCH_AHEAD_MAX. */
+static void fetch(struct dsm_page **page, u32 n)
+{
+	struct dsm_actions acts;
+	u32 done = 0;
+
+	while (done < n) {
+		dsm_step_begin(&acts);
+		done += dsm_fetch_ahead(dsm_node.engine, page + done, n - done, &acts);
+		dsm_step_end(&acts);
+	}
+}
+
 /* Starts fetching up to 16 pages @first, @first + @stride, ...; fewer if memory is short. */
 static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n)
 {
 	struct dsm_page *page[DSM_FETCH_AHEAD_MAX];
-	struct dsm_actions acts;
-	u32 got = 0, done = 0, i;
+	u32 got = 0, i;
 
 	for (i = 0; i < n; i++) {
 		/* Ascending, whatever the direction. */
@@ -128,11 +158,7 @@ static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n)
 			break;
 		got++;
 	}
-	while (done < got) {
-		dsm_step_begin(&acts);
-		done += dsm_fetch_ahead(dsm_node.engine, page + done, got - done, &acts);
-		dsm_step_end(&acts);
-	}
+	fetch(page, got);
 }
 
 /*
@@ -335,6 +361,67 @@ static void advance(const struct dsm_ahead *a, struct stream *s, bool by_read, s
 	s->trigger = s->next - s->stride * (s64)(s->window / 2 + 1);
 }
 
+/* ---- again ---- */
+
+static void note_use(struct dsm_ahead *a, u32 idx)
+{
+	struct again *slot = &a->again[idx % AGAIN_SLOTS];
+
+	if (slot->idx != idx)
+		*slot = (struct again){ .idx = idx };
+	slot->used = true;
+}
+
+/* A notice took it away. Will a thread come back to it? */
+static bool comes_again(struct dsm_ahead *a, u32 idx)
+{
+	struct again *slot = &a->again[idx % AGAIN_SLOTS];
+	bool sure;
+
+	spin_lock(&a->lock);
+	if (slot->idx != idx)
+		slot = NULL;
+	else if (!slot->used)
+		slot->times = 0;
+	else if (slot->times < AGAIN_SURE)
+		slot->times++;
+	sure = slot && slot->times == AGAIN_SURE;
+	if (slot)
+		slot->used = false;
+	spin_unlock(&a->lock);
+	return sure;
+}
+
+/**
+ * dsm_ahead_noticed() - an acquire has taken these pages away
+ * @page: ascending by region and place; what is done with them ends before their regions go
+ * @n:    their number
+ *
+ * Context: process, no lock held; sleeps, never for the network.
+ * Return: how many of them are asked for again.
+ */
+u32 dsm_ahead_noticed(struct dsm_page **page, u32 n)
+{
+	struct dsm_page *again[DSM_FETCH_AHEAD_MAX];
+	u32 i, got = 0, asked = 0;
+
+	for (i = 0; i < n; i++) {
+		struct dsm_region *r = page[i]->space->shell;
+
+		if (r->space->policy.around != DSM_AROUND_AGAIN || !comes_again(r->ahead, page[i]->idx) ||
+		    READ_ONCE(r->space->fetching) >= REQUEST_PAGES)
+			continue;
+		if (got == DSM_FETCH_AHEAD_MAX || (got && again[0]->space != page[i]->space)) {
+			fetch(again, got);
+			got = 0;
+		}
+		again[got++] = page[i];
+		asked++;
+	}
+	fetch(again, got);
+	return asked;
+}
+
 /* What the fault at @idx leads to. */
 static void note(struct dsm_ahead *a, pid_t task, s64 idx, bool by_read, struct plan *plan)
 {
@@ -376,6 +463,7 @@ void dsm_ahead_fault(struct dsm_region *r, u32 idx)
 	u32 left;
 
 	spin_lock(&a->lock);
+	note_use(a, idx);
 	if (a->pause)
 		a->pause--;
 	else

@@ -432,7 +432,7 @@ void dsm_acquire_apply(void)
 	struct dsm_wait wait;
 	struct batch *b;
 	bool more = true, turn;
-	u32 zapped = 0;
+	u32 zapped = 0, asked = 0, taken;
 	int count;
 
 	atomic64_inc(&n->stats.acquires);
@@ -457,12 +457,14 @@ void dsm_acquire_apply(void)
 			continue;
 		}
 		b->n = count;
+		taken = count;
 		zapped += count;
 		if (trace_dsm_notice_enabled())
 			for (count = 0; count < b->n; count++)
 				trace_dsm_notice(b->page[count]->space->id, b->page[count]->idx,
 						 b->page[count]->need);
 		zap_batch(b);
+		asked += dsm_ahead_noticed(b->page, taken);
 	}
 	kfree(b);
 	dsm_step_begin(&acts);
@@ -470,4 +472,7 @@ void dsm_acquire_apply(void)
 	dsm_step_end(&acts);
 	trace_dsm_acquire(0, zapped);
 	atomic64_add(dsm_now_ns() - start, &n->stats.ns_protocol);
+	/* The caller goes on computing. */
+	if (asked && n->net)
+		dsm_net_give_way(n->net);
 }

@@ -19,7 +19,7 @@ static void region_release(struct kref *ref)
 		dsm_slots_free(r);
 		dsm_dir_free(r);
 	}
-	kfree(r->ahead);
+	kvfree(r->ahead);
 	kfree(r->space);
 	kfree(r);
 }

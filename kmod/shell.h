@@ -256,6 +256,7 @@ void dsm_chunk_xfer_done(struct dsm_xfer *x);
 struct dsm_ahead *dsm_ahead_new(void);
 void dsm_ahead_fault(struct dsm_region *r, u32 idx);
 u32 dsm_ahead_along(struct dsm_region *r, u32 idx, u32 n);
+u32 dsm_ahead_noticed(struct dsm_page **page, u32 n);
 
 /* ---- flush.c ---- */
 void dsm_flush_run(void);

@@ -31,7 +31,8 @@ static const struct choice {
 	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
 	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
 	{ "predict", offsetof(struct dsm_policy, predict), { "off", "on" }, "on or off" },
-	{ "around", offsetof(struct dsm_policy, around), { "off", "on" }, "on or off" },
+	{ "around", offsetof(struct dsm_policy, around), { "off", "on", "again" },
+	  "on, off or again" },
 	{ "level", offsetof(struct dsm_policy, level), { "2", "1" }, "2 or 1" },
 };
 

@@ -54,6 +54,9 @@ enum dsm_level { DSM_LEVEL_TWO, DSM_LEVEL_ONE };
 #define DSM_PIPE_BYTES_MAX 65536u
 #define DSM_PIPE_DEPTH_MAX 8u
 
+/* Which pages come unasked: none; along streams of faults; and those that were wanted after each notice. */
+enum dsm_around { DSM_AROUND_OFF, DSM_AROUND_ON, DSM_AROUND_AGAIN };
+
 /**
  * struct dsm_policy - effective settings
  * @consistency: enum dsm_consistency
@@ -67,7 +70,7 @@ enum dsm_level { DSM_LEVEL_TWO, DSM_LEVEL_ONE };
  * @sync:        enum dsm_sync
  * @algo:        enum dsm_algo
  * @predict:     1 = home=migrate: pages that are read, then written, by one node after the other move at the read
- * @around:      1 = fault-around on sequential and strided faults
+ * @around:      enum dsm_around
  * @level:       enum dsm_level
  * @pipe_depth:  pipe: buffers per home under way, 1 to DSM_PIPE_DEPTH_MAX; orig: 0
  * @pipe_bytes:  pipe: bytes of a buffer, DSM_PIPE_BYTES_MIN to _MAX; orig: 0

@@ -11,7 +11,7 @@ static const struct dsm_preset presets[] = {
 	{ .name = "hlrc",
 	  .policy = { .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE,
 		      .pipe_bytes = DSM_PIPE_BYTES, .pipe_depth = DSM_PIPE_DEPTH,
-		      .diffpath = DSM_DIFFPATH_AUTO, .around = 1 } },
+		      .diffpath = DSM_DIFFPATH_AUTO, .around = DSM_AROUND_ON } },
 	/* Seed 004, its two ways of fetching a page; one diff and its acknowledgement at a time. */
 	{ .name = "hlrc-copy",
 	  .policy = { .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG,

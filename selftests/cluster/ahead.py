@@ -132,6 +132,37 @@ def neighbours_are_fetched_ahead(c):
             expect(seen.grown()[1] == 64 * turn, "pages asked for were of no use")
 
 
+def pages_come_again(c):
+    """around=again: what is read after every acquire is asked for by it; what is not, no longer."""
+    home, asker = c.nodes[0], c.nodes[1]
+    places = (3, 40, 41, 119)	# no stream
+    for policy in FETCHES:
+        with region(c, "1M", f"{policy},around=again") as name, actors(name, home, asker) as (a, b):
+            seen = Ahead(asker)
+
+            def turn(value, read):
+                for place in places:
+                    a.want(0, "write", place * PAGE, value)
+                a.want(0, "release")
+                b.want(0, "acquire")
+                for place in places if read else ():
+                    b.read(place * PAGE, value)
+
+            # The first turn's pages were not here; the next two turns' notices tell that they are read again.
+            for value in (1, 2):
+                turn(value, True)
+            expect(not seen.grown()[0], f"{policy}: pages were asked for that nobody is known to want")
+            for value in range(3, 9):
+                turn(value, True)
+            issued, hits, _, _ = seen.told(f"{policy},around=again, {len(places)} pages in each of 6 turns")
+            expect(issued == 6 * len(places), f"{policy}: {issued} pages were asked for again")
+            expect(hits == issued, f"{policy}: {hits} of {issued} pages were of use")
+            # Asked for in vain once, and then, being away, told of no more.
+            for value in range(9, 13):
+                turn(value, False)
+            expect(seen.grown()[0] == issued + len(places), f"{policy}: pages nobody reads were asked for")
+
+
 def strides_and_several_streams_are_recognised(c):
     home, asker = c.nodes[0], c.nodes[1]
     pages = 1024

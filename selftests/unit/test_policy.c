@@ -232,7 +232,7 @@ static const struct refused refusals[] = {
 	ONE_OF("fetch", "msg", "nocopy, copy or read"), ONE_OF("fetch", "", "nocopy, copy or read"),
 	ONE_OF("diffpath", "rdma", "auto, msg or write"), ONE_OF("grain", "2", "1, 4 or 8"),
 	ONE_OF("sync", "msgs", "msg or rdma"), ONE_OF("algo", "mcs", "queue or array"),
-	ONE_OF("around", "1", "on or off"), ONE_OF("data", "read", "msg, rdma or rdma-w"),
+	ONE_OF("around", "1", "on, off or again"), ONE_OF("data", "read", "msg, rdma or rdma-w"),
 	{ "algo=array", -EINVAL, "algo=array needs sync=rdma: its locks are slots written by remote writes" },
 	{ "hlrc-rdma,algo=array,sync=msg", -EINVAL,
 	  "algo=array needs sync=rdma: its locks are slots written by remote writes" },
