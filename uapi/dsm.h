@@ -223,6 +223,10 @@ enum dsm_stat {
 	DSM_STAT_SENDS_BRIEF,		/* answers that were a page and an immediate */
 	DSM_STAT_PREDICTIONS,		/* predict=on: homes asked for at a read */
 	DSM_STAT_PREDICTION_HITS,	/* and pages written then */
+	DSM_STAT_MSGS_BELOW_256,	/* messages sent, by size in bytes, headers included */
+	DSM_STAT_MSGS_BELOW_1K,
+	DSM_STAT_MSGS_BELOW_4K,
+	DSM_STAT_MSGS_LARGER,
 	DSM_STAT_COUNT
 };
 

@@ -229,6 +229,10 @@ static const char * const stat_names[] = {
 	[DSM_STAT_NOTICES_WRITTEN] = "notices_written",
 	[DSM_STAT_PREDICTIONS] = "predictions",
 	[DSM_STAT_PREDICTION_HITS] = "prediction_hits",
+	[DSM_STAT_MSGS_BELOW_256] = "msgs_below_256",
+	[DSM_STAT_MSGS_BELOW_1K] = "msgs_below_1k",
+	[DSM_STAT_MSGS_BELOW_4K] = "msgs_below_4k",
+	[DSM_STAT_MSGS_LARGER] = "msgs_larger",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -158,6 +158,17 @@ static struct dsm_sq_entry *entry_add(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	return e;
 }
 
+/* Of enum dsm_stat's four. */
+static unsigned int size_class(u32 bytes)
+{
+	static const u32 bound[DSM_NET_SIZES - 1] = { 256, 1024, 4096 };
+	unsigned int i = 0;
+
+	while (i < ARRAY_SIZE(bound) && bytes >= bound[i])
+		i++;
+	return i;
+}
+
 /* False: it is not counted among messages. */
 static bool count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bool inlined)
 {
@@ -168,6 +179,7 @@ static bool count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bo
 		return false;
 	}
 	stats->tx_msgs[tx->msg.class]++;
+	stats->tx_sized[size_class(tx_bytes(tx))]++;
 	stats->tx_bytes += tx_bytes(tx);
 	if (inlined)
 		stats->sends_inline++;

@@ -90,10 +90,13 @@ struct dsm_net_config {
 /* Most bytes of a message that a brief answer stands for, and of a request that is answered so. */
 #define DSM_BRIEF_BYTES 64u
 
+#define DSM_NET_SIZES 4		/* classes of messages' sizes, as counted */
+
 /**
  * struct dsm_net_peer_stats - counters of one peer, since it came up
  * @tx_msgs:       messages sent, per class, net's own (CREDIT, heartbeats) included
  * @rx_msgs:       messages received, likewise
+ * @tx_sized:      messages sent, by size: below 256 bytes, 1 KiB, 4 KiB, and larger
  * @tx_bytes:      bytes sent, headers included
  * @rx_bytes:      bytes received, likewise
  * @credit_stalls: sends that had to wait in the backlog
@@ -122,6 +125,7 @@ struct dsm_net_config {
 struct dsm_net_peer_stats {
 	u64 tx_msgs[DSM_CLASS_COUNT];
 	u64 rx_msgs[DSM_CLASS_COUNT];
+	u64 tx_sized[DSM_NET_SIZES];
 	u64 tx_bytes;
 	u64 rx_bytes;
 	u64 credit_stalls;

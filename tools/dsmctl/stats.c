@@ -100,6 +100,10 @@ static const struct {
 	[DSM_STAT_DIR_CHANGES] = { "dir_changes", "metadata=rdma: sharing sets changed by atomics" },
 	[DSM_STAT_DIR_LOOKS] = { "dir_looks", "and only read" },
 	[DSM_STAT_NOTICES_WRITTEN] = { "notices_written", "write notices written into rings" },
+	[DSM_STAT_MSGS_BELOW_256] = { "msgs_below_256", "messages sent of less than 256 bytes" },
+	[DSM_STAT_MSGS_BELOW_1K] = { "msgs_below_1k", "of less than 1 KiB" },
+	[DSM_STAT_MSGS_BELOW_4K] = { "msgs_below_4k", "of less than 4 KiB" },
+	[DSM_STAT_MSGS_LARGER] = { "msgs_larger", "larger messages sent" },
 };
 
 /* Counters that regions have; the others are of the node only. */
