@@ -537,6 +537,7 @@ static void serve(struct work_struct *work)
 		break;
 	case DSM_CONTROL_HOMES:
 	case DSM_CONTROL_TOUCH:
+	case DSM_CONTROL_CLAIM:
 		err = dsm_homes_serve(&q->msg);
 		break;
 	case DSM_CONTROL_CREATE:

@@ -21,7 +21,7 @@
  * Threads of this node claim a page by touching it too, so what is mapped of them is unmapped.
  *
  * Context: process; sleeps, not for other nodes.
- * Return: 0, -EOPNOTSUPP homes of this region do not move.
+ * Return: 0, -EOPNOTSUPP homes of this region do not move, or were named.
  */
 int dsm_node_unclaim(struct dsm_region *r)
 {
@@ -31,7 +31,7 @@ int dsm_node_unclaim(struct dsm_region *r)
 	u32 n = 0;
 	bool mine;
 
-	if (!dsm_policy_unclaims(&r->space->policy))
+	if (!dsm_policy_unclaims(&r->space->policy) || READ_ONCE(r->named))
 		return -EOPNOTSUPP;
 	xa_for_each(&r->table, idx, p) {
 		spin_lock(&dsm_node.lock);
@@ -172,9 +172,9 @@ static int touch_all(struct dsm_region *r, struct dsm_wire_control *msg)
 
 /**
  * dsm_homes_serve() - a member asks after the pages homed here, or wants some touched
- * @msg: HOMES or TOUCH; becomes the answer
+ * @msg: HOMES, TOUCH or CLAIM; becomes the answer
  *
- * Context: process; for TOUCH waits as a fault does.
+ * Context: process; but for HOMES waits as a fault does.
  * Return: 0; -ENOENT no such region, no further page; -EINVAL pages outside; -EHOSTDOWN; -ENXIO not in use;
  * -ENOMEM.
  */
@@ -186,7 +186,9 @@ int dsm_homes_serve(struct dsm_wire_control *msg)
 
 	if (IS_ERR(r))
 		return -ENOENT;
-	if (msg->op == DSM_CONTROL_TOUCH)
+	if (msg->op == DSM_CONTROL_CLAIM)
+		WRITE_ONCE(r->named, true);
+	if (msg->op != DSM_CONTROL_HOMES)
 		ret = touch_all(r, msg);
 	else
 		ret = collect(r, is_homed, dsm_node.engine->self, &first, msg) ? 0 : -ENOENT;
@@ -215,10 +217,10 @@ int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a)
 	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
-	msg->op = a->flags & DSM_HOMES_CLAIM ? DSM_CONTROL_TOUCH : DSM_CONTROL_HOMES;
+	msg->op = a->flags & DSM_HOMES_CLAIM ? DSM_CONTROL_CLAIM : DSM_CONTROL_HOMES;
 	msg->region.id = cpu_to_le32(r->id);
 	msg->first = cpu_to_le64(a->first);
-	if (msg->op == DSM_CONTROL_TOUCH)
+	if (msg->op == DSM_CONTROL_CLAIM)
 		for (i = 0; i < DSM_HOMES_WORDS; i++)
 			msg->homes[i] = cpu_to_le64(a->pages[i]);
 	ret = dsm_control_call(a->node, msg);

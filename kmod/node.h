@@ -49,6 +49,7 @@ struct dsm_region_counts {
  * @opens:  open files on this node; -1: shall be destroyed, -2: is being removed
  * @active: the coordinator confirmed that every member knows the region and its members
  * @late:   this node was not there when its members were fixed
+ * @named:  somebody said which pages are homed here: they stay
  * @process: level=1: who may use it on this node, or NULL; see process.c
  * @mm:     mm side
  * @space:  core side
@@ -76,6 +77,7 @@ struct dsm_region {
 	atomic_t opens;
 	bool active;
 	bool late;
+	bool named;
 	struct pid *process;
 	struct dsm_mm *mm;
 	struct dsm_space *space;

@@ -293,9 +293,10 @@ struct dsm_ioc_plain {
  * Homes of pages. @pages: bit k of word w is page @first + 64 w + k. Without flags, out: @first is the
  * first touched page from @first on that @node homes, @pages those from there on; -ENOENT: no more.
  * With DSM_HOMES_CLAIM, in: pages that @node shall touch, all within the region; out: those that it
- * homes now, the others had another home already. -EACCES: not open for writing; -EOPNOTSUPP: touching
- * decides nothing in this region, for which it takes home=first-touch or one that migrates; -EHOSTDOWN: @node, or
- * the manager of a page, is lost; -ENOENT: @node does not know the region yet; -ENOMEM: no memory there.
+ * homes now, the others had another home already; DSM_IOC_UNCLAIM leaves @node's pages alone from then on.
+ * -EACCES: not open for writing; -EOPNOTSUPP: touching decides nothing in this region, for which it
+ * takes home=first-touch or one that migrates; -EHOSTDOWN: @node, or the manager of a page, is lost; -ENOENT:
+ * @node does not know the region yet; -ENOMEM: no memory there.
  */
 #define DSM_HOMES_CLAIM 1u
 #define DSM_HOMES_WORDS 64u

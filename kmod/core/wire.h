@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 12u
+#define DSM_WIRE_VERSION 13u
 #endif
 
 /**
@@ -535,6 +535,7 @@ enum dsm_control_op {
 	DSM_CONTROL_CANCEL_DESTROY,	/* to all */
 	DSM_CONTROL_HOMES,		/* to any: which pages from @first on have their home there? */
 	DSM_CONTROL_TOUCH,		/* to any: read these; reply: those homed there then */
+	DSM_CONTROL_CLAIM,		/* the same, and homes there are not to be claimed anew */
 	DSM_CONTROL_OP_END
 };
 

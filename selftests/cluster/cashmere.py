@@ -268,3 +268,7 @@ def roi_homes(c):
                             (("preset=csm-dms",), 0), (("home=first-touch",), 0)):
         with region(c, "1M", *settings) as name:
             ranks(c, ["roi", name, 20, moves], ppn=1)
+    # Named ones stay.
+    c.nodes[0].write(b"0 0 256\n", "/tmp/roi-homes")
+    with region(c, "1M", "preset=csm-none", "home=list:/tmp/roi-homes") as name:
+        ranks(c, ["roi", name, 20, 0], ppn=1)

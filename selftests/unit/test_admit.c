@@ -36,7 +36,8 @@ static void every_request_is_decided_or_applied_or_only_asks(void **state)
 	u8 op, i;
 
 	for (op = 1; op < DSM_CONTROL_OP_END; op++) {
-		const bool asks = op == DSM_CONTROL_REGION_GET || op == DSM_CONTROL_HOMES || op == DSM_CONTROL_TOUCH;
+		const bool asks = op == DSM_CONTROL_REGION_GET || op == DSM_CONTROL_HOMES ||
+				  op == DSM_CONTROL_TOUCH || op == DSM_CONTROL_CLAIM;
 		u32 found = asks;
 
 		for (i = 0; i < ARRAY_SIZE(decided); i++)
