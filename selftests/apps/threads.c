@@ -74,8 +74,9 @@ void memory_run(const struct app_worker *first, void (*body)(const struct app_wo
 	free(workers);
 }
 
-void memory_roi_begin(void)
+void memory_roi_begin(const struct app_worker *w)
 {
+	(void)w;
 }
 
 void memory_roi_end(const struct app_worker *w)
@@ -137,4 +138,11 @@ void app_flag_wait(const struct app_worker *w, size_t flag)
 	while (!flags[flag])
 		pthread_cond_wait(&flags_changed, &flags_lock);
 	pthread_mutex_unlock(&flags_lock);
+}
+
+void app_hint(const struct app_worker *w, const void *at, size_t bytes)
+{
+	(void)w;
+	(void)at;
+	(void)bytes;
 }

@@ -245,7 +245,7 @@ static void run_shared(const struct app_worker *w)
 	program->fill(w);
 	app_barrier(w);
 	if (!w->thread)
-		memory_roi_begin();
+		memory_roi_begin(w);
 	app_barrier(w);
 	start_s = now_s();
 	program->work(w);

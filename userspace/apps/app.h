@@ -153,6 +153,13 @@ static inline void app_flag_wait(const struct app_worker *w, size_t flag)
 	(void)flag;
 }
 
+static inline void app_hint(const struct app_worker *w, const void *at, size_t bytes)
+{
+	(void)w;
+	(void)at;
+	(void)bytes;
+}
+
 #else
 
 /* All workers have come here, and each sees what the others wrote before. */
@@ -164,6 +171,8 @@ void app_flags(size_t count);
 /* Once in a run for each flag. */
 void app_flag_set(const struct app_worker *w, size_t flag);
 void app_flag_wait(const struct app_worker *w, size_t flag);
+/* This worker will soon read @bytes from @at on, which others have written before what it last waited for. */
+void app_hint(const struct app_worker *w, const void *at, size_t bytes);
 
 #endif
 

@@ -21,7 +21,7 @@ void memory_need(size_t bytes);
 void memory_run(const struct app_worker *first, void (*body)(const struct app_worker *w));
 
 /* The region of interest, by one thread of each rank. */
-void memory_roi_begin(void);
+void memory_roi_begin(const struct app_worker *w);
 void memory_roi_end(const struct app_worker *w);
 /* The counters of the region of interest, summed over the nodes, on stdout; rank 0. */
 void memory_roi_print(const char *name, unsigned int ranks);

@@ -33,8 +33,9 @@ void memory_run(const struct app_worker *first, void (*body)(const struct app_wo
 	body(first);
 }
 
-void memory_roi_begin(void)
+void memory_roi_begin(const struct app_worker *w)
 {
+	(void)w;
 }
 
 void memory_roi_end(const struct app_worker *w)

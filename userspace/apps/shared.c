@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "memory.h"
 
@@ -60,12 +59,15 @@ static const struct {
 	{ DSM_STAT_NS_WAIT_PAGE_LOCK, "ns_wait_page_lock" },
 	{ DSM_STAT_MIGRATIONS, "migrations" },
 	{ DSM_STAT_MIGRATION_ATTEMPTS, "migration_attempts" },
+	{ DSM_STAT_MSGS_BELOW_256, "msgs_below_256" },
+	{ DSM_STAT_MSGS_BELOW_1K, "msgs_below_1k" },
+	{ DSM_STAT_MSGS_BELOW_4K, "msgs_below_4k" },
+	{ DSM_STAT_MSGS_LARGER, "msgs_larger" },
 };
 
 static struct dsm *d;
 static union record_page *records;
 static size_t records_bytes;
-static uint64_t at_begin[DSM_STAT_COUNT];
 static size_t flags;
 static void (*worker_body)(const struct app_worker *w);
 
@@ -154,34 +156,20 @@ void memory_run(const struct app_worker *first, void (*body)(const struct app_wo
 	clear_flags(first->rank, first->ranks);
 }
 
-static void read_counters(uint64_t *values)
+void memory_roi_begin(const struct app_worker *w)
 {
-	struct dsm_ioc_stats arg = {
-		.size = sizeof(arg),
-		.count = DSM_STAT_COUNT,
-		.values = (uintptr_t)values,
-	};
-
-	memset(values, 0, DSM_STAT_COUNT * sizeof(*values));
-	if (ioctl(dsm_fd(d), DSM_IOC_STATS, &arg))
-		app_die("the module's counters: %s", strerror(errno));
-}
-
-void memory_roi_begin(void)
-{
-	read_counters(at_begin);
+	must(dsm_roi_begin(d, w->ranks));
 }
 
 void memory_roi_end(const struct app_worker *w)
 {
 	struct record *r = &records[w->rank].record;
-	uint64_t now[DSM_STAT_COUNT];
-	int i;
+	unsigned int i;
 
-	read_counters(now);
+	must(dsm_roi_end(d));
 	r->node = dsm_node(d);
 	for (i = 0; i < DSM_STAT_COUNT; i++)
-		r->count[i] = now[i] - at_begin[i];
+		r->count[i] = dsm_roi_count(d, i);
 }
 
 /* The counters are a node's, so of its ranks only the first counts. */
@@ -258,4 +246,10 @@ void app_flag_wait(const struct app_worker *w, size_t flag)
 		ret = dsm_flag_wait(d, flag);
 	} while (ret == -EINTR);
 	must(ret);
+}
+
+void app_hint(const struct app_worker *w, const void *at, size_t bytes)
+{
+	if (!w->alone)
+		must(dsm_prefetch(d, at, bytes));
 }
