@@ -21,6 +21,8 @@
 #define SOFT 0.025	/* softens the force between close bodies */
 #define DT 0.0125
 #define SAMPLES 64
+#define CURVE_BITS 20
+#define CURVE_REACH 64.0	/* of all bodies at the start */
 
 struct barnes barnes;
 long barnes_bodies;
@@ -28,11 +30,16 @@ long barnes_bodies;
 static long steps, spatial;
 static unsigned int workers;	/* of the shared run */
 
+static struct start {
+	uint64_t key;
+	size_t i;		/* of the random numbers */
+} *order;			/* of all bodies; each process has its own */
+
 static const struct app_option options[] = {
 	{ "bodies", "bodies", &barnes_bodies, 2, 1 << 24, { 1024, 16384, 131072 } },
 	{ "steps", "time steps", &steps, 1, 100000, { 2, 10, 4 } },
 	{ "spatial", "1: the tree is built by regions of space; 0: under locks", &spatial, 0, 1,
-	  { 0, 0, 0 } },
+	  { 0, 1, 0 } },
 	{ 0 }
 };
 
@@ -40,12 +47,6 @@ static const char *check(unsigned int count)
 {
 	workers = count;
 	return (long)count > barnes_bodies ? "there are more workers than bodies" : NULL;
-}
-
-static void layout(void)
-{
-	barnes.body = app_alloc((size_t)barnes_bodies, sizeof(*barnes.body));
-	barnes_tree_layout(workers);
 }
 
 static void on_sphere(uint64_t seed, size_t i, double radius, double v[3])
@@ -56,6 +57,54 @@ static void on_sphere(uint64_t seed, size_t i, double radius, double v[3])
 	v[0] = radius * sqrt(1 - z * z) * cos(phi);
 	v[1] = radius * sqrt(1 - z * z) * sin(phi);
 	v[2] = radius * z;
+}
+
+static void start_at(size_t i, double *radius, double at[3])
+{
+	double inside = 0.999 * (1 - app_random(1, i));	/* the share of the mass further in */
+
+	*radius = 1 / sqrt(pow(inside, -2.0 / 3) - 1);
+	on_sphere(2, i, *radius, at);
+}
+
+/* Bits of the three coordinates in turn, as octants within octants are numbered. */
+static uint64_t along_tree(size_t i)
+{
+	double radius, at[3];
+	uint64_t key = 0;
+	int bit, k;
+
+	start_at(i, &radius, at);
+	for (bit = CURVE_BITS - 1; bit >= 0; bit--)
+		for (k = 0; k < 3; k++)
+			key = 2 * key + ((uint64_t)((at[k] / CURVE_REACH + 1) / 2 * (1 << CURVE_BITS)) >> bit & 1);
+	return key;
+}
+
+static int compare(const void *one, const void *other)
+{
+	const struct start *a = one, *b = other;
+
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+/* Bodies are numbered along the tree, so that one worker's have neighbouring numbers at first. */
+static void number_bodies(void)
+{
+	size_t i;
+
+	free(order);
+	order = app_private((size_t)barnes_bodies, sizeof(*order));
+	for (i = 0; i < (size_t)barnes_bodies; i++)
+		order[i] = (struct start){ .key = along_tree(i), .i = i };
+	qsort(order, (size_t)barnes_bodies, sizeof(*order), compare);
+}
+
+static void layout(void)
+{
+	barnes.body = app_alloc((size_t)barnes_bodies, sizeof(*barnes.body));
+	barnes_tree_layout(workers);
+	number_bodies();
 }
 
 /* The share of the escape velocity: x^2 (1 - x^2)^(7/2) is how many have it. */
@@ -73,15 +122,15 @@ static double speed_share(size_t i)
 
 static void fill(const struct app_worker *w)
 {
-	size_t i, end;
+	size_t number, end, i;
+	double radius;
 
-	app_share((size_t)barnes_bodies, w->id, w->count, &i, &end);
-	for (; i < end; i++) {
-		struct body *b = &barnes.body[i];
-		double inside = 0.999 * (1 - app_random(1, i));	/* the share of the mass further in */
-		double radius = 1 / sqrt(pow(inside, -2.0 / 3) - 1);
+	app_share((size_t)barnes_bodies, w->id, w->count, &number, &end);
+	for (; number < end; number++) {
+		struct body *b = &barnes.body[number];
 
-		on_sphere(2, i, radius, b->at);
+		i = order[number].i;
+		start_at(i, &radius, b->at);
 		on_sphere(3, i, speed_share(i) * sqrt(2) * pow(1 + radius * radius, -0.25), b->speed);
 		memset(b->pull, 0, sizeof(b->pull));
 		b->mass = 1.0 / (double)barnes_bodies;
@@ -208,6 +257,7 @@ static void work(const struct app_worker *w)
 	for (step = 0; step < steps; step++) {
 		move(&b);
 		barnes_tree_build(&b, spatial);
+		barnes_tree_hint(&b, workers);
 		take_bodies(&b);
 		app_barrier(w);	/* costs are read by all until here */
 		for (i = 0; i < b.owned; i++)

@@ -71,5 +71,7 @@ void barnes_builder_init(struct builder *b, const struct app_worker *w, unsigned
 void barnes_builder_end(struct builder *b);
 /* By all workers: a tree of all bodies where they are now, with masses and costs. */
 void barnes_tree_build(struct builder *b, bool spatial);
+/* The tree and the bodies of the others will be read: of each worker about as many cells as this one made. */
+void barnes_tree_hint(const struct builder *b, unsigned int workers);
 
 #endif

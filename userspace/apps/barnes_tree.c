@@ -27,6 +27,11 @@ struct cube {
 	int level;
 };
 
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 static size_t cells_each(unsigned int workers)
 {
 	return 2 * (size_t)barnes_bodies / workers + 1024;
@@ -338,4 +343,19 @@ void barnes_tree_build(struct builder *b, bool spatial)
 	else
 		build_locked(b);
 	sum_up(b);
+}
+
+void barnes_tree_hint(const struct builder *b, unsigned int workers)
+{
+	const size_t each = cells_each(workers);
+	size_t first, end;
+	unsigned int id;
+
+	for (id = 0; id < b->w->count; id++) {
+		if (id == b->w->id)
+			continue;
+		app_hint(b->w, barnes.cell + id * each, least((size_t)b->used, each) * sizeof(*barnes.cell));
+		app_share((size_t)barnes_bodies, id, b->w->count, &first, &end);
+		app_hint(b->w, barnes.body + first, (end - first) * sizeof(*barnes.body));
+	}
 }

@@ -10,7 +10,7 @@ bool lu_contiguous(void)
 	return true;
 }
 
-static const struct app_option options[] = { LU_OPTIONS(128, 1920, 2048) };
+static const struct app_option options[] = { LU_OPTIONS(128, 1920, 2048), { 0 } };
 
 const struct app_program app_program = {
 	LU_PROGRAM,

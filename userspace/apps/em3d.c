@@ -53,11 +53,17 @@ static void layout(void)
 	}
 }
 
-/* Up to 1/8 of all nodes away if far, 1/128 if near; the numbers form a ring. */
+/* Nodes further away than that are nobody's neighbours; the numbers form a ring. */
+static size_t reach_far(void)
+{
+	return per_kind() / 8;
+}
+
+/* Up to 1/128 of all nodes away if near. */
 static uint32_t find_neighbour(int kind, size_t edge)
 {
 	size_t n = per_kind();
-	size_t reach = app_random(2, 2 * edge + (size_t)kind) * 100 < (double)far_percent ? n / 8 : n / 128;
+	size_t reach = app_random(2, 2 * edge + (size_t)kind) * 100 < (double)far_percent ? reach_far() : n / 128;
 	size_t away = (size_t)(app_random(3, 2 * edge + (size_t)kind) * (double)(2 * reach + 1));
 
 	return (uint32_t)((edge / (size_t)degree + n + away - reach) % n);
@@ -82,12 +88,11 @@ static void fill(const struct app_worker *w)
 	}
 }
 
-static void step(const struct app_worker *w, int kind)
+static void update(int kind, size_t i, size_t end)
 {
 	const double *other = s.value[!kind];
-	size_t i, k, end;
+	size_t k;
 
-	app_share(per_kind(), w->id, w->count, &i, &end);
 	for (; i < end; i++) {
 		const uint32_t *neighbour = s.neighbour[kind] + i * (size_t)degree;
 		const double *weight = s.weight[kind] + i * (size_t)degree;
@@ -96,6 +101,33 @@ static void step(const struct app_worker *w, int kind)
 		for (k = 0; k < (size_t)degree; k++)
 			sum += weight[k] * other[neighbour[k]];
 		s.value[kind][i] -= sum;
+	}
+}
+
+/* @count nodes from @first on, in the ring. */
+static void hint(const struct app_worker *w, const double *value, size_t first, size_t count)
+{
+	size_t rest = per_kind() - first;
+
+	app_hint(w, value + first, (count < rest ? count : rest) * sizeof(*value));
+	if (count > rest)
+		app_hint(w, value, (count - rest) * sizeof(*value));
+}
+
+/* Nodes in the middle first: what others wrote before the barrier is on its way meanwhile. */
+static void step(const struct app_worker *w, int kind)
+{
+	size_t n = per_kind(), reach = reach_far(), first, end;
+
+	app_share(n, w->id, w->count, &first, &end);
+	if (w->count == 1 || end - first <= 2 * reach) {
+		update(kind, first, end);
+	} else {
+		hint(w, s.value[!kind], (first + n - reach) % n, reach);
+		hint(w, s.value[!kind], end % n, reach);
+		update(kind, first + reach, end - reach);
+		update(kind, first, first + reach);
+		update(kind, end - reach, end);
 	}
 	app_barrier(w);
 }

@@ -7,7 +7,9 @@
  * six-step method): the points are a square matrix; transpose, transform each row, multiply by
  * roots of unity, transpose, transform each row, transpose; here divided by the root of the number
  * of points. A worker owns a block of rows; only transposing reads what others wrote, a square
- * patch at a time, beginning with the patches of the next worker.
+ * patch at a time, beginning with the patches of the next worker. Rows lie in memory in pieces of a
+ * page, the same piece of all rows in order, so that what a worker reads of another's rows is a few
+ * long ranges.
  */
 #include <complex.h>
 #include <math.h>
@@ -17,6 +19,7 @@
 #include "app.h"
 
 #define PATCH 8
+#define PIECE (APP_PAGE_BYTES / sizeof(double complex))
 
 static long log2_points, transforms;
 
@@ -36,6 +39,22 @@ static const struct app_option options[] = {
 static size_t side(void)
 {
 	return (size_t)1 << log2_points / 2;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static size_t piece(void)
+{
+	return least(side(), PIECE);
+}
+
+/* Of a matrix, up to the end of the piece. */
+static size_t place(size_t row, size_t col)
+{
+	return (col / piece() * side() + row) * piece() + col % piece();
 }
 
 static const char *check(unsigned int workers)
@@ -76,16 +95,10 @@ static void fill(const struct app_worker *w)
 	app_share(side(), w->id, w->count, &row, &end);
 	for (; row < end; row++) {
 		for (i = 0; i < side(); i++) {
-			s.a[row * side() + i] = initial(row * side() + i);
-			s.twiddle[row * side() + i] = root((double)(row * i) / points) /
-						      (double)side();
+			s.a[place(row, i)] = initial(row * side() + i);
+			s.twiddle[place(row, i)] = root((double)(row * i) / points) / (double)side();
 		}
 	}
-}
-
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
 }
 
 /* Own rows of @to from the columns of @from, in patches from row @begin of @from to @end. */
@@ -98,7 +111,17 @@ static void transpose_part(const double complex *from, double complex *to, size_
 		for (col = begin; col < end; col += PATCH)
 			for (i = row; i < least(row + PATCH, last); i++)
 				for (j = col; j < least(col + PATCH, end); j++)
-					to[i * side() + j] = from[j * side() + i];
+					to[place(i, j)] = from[place(j, i)];
+}
+
+/* Columns @first to @last of rows @begin to @end, in the order in which they will be read. */
+static void hint_part(const struct app_worker *w, const double complex *from, size_t first, size_t last,
+		      size_t begin, size_t end)
+{
+	size_t col;
+
+	for (col = first / piece() * piece(); col < last; col += piece())
+		app_hint(w, from + place(begin, col), (end - begin) * piece() * sizeof(*from));
 }
 
 static void transpose(const struct app_worker *w, const double complex *from, double complex *to)
@@ -107,7 +130,12 @@ static void transpose(const struct app_worker *w, const double complex *from, do
 	unsigned int i;
 
 	app_share(side(), w->id, w->count, &first, &last);
-	for (i = 1; i <= w->count; i++) {
+	for (i = 1; i < w->count; i++) {
+		app_share(side(), (w->id + i) % w->count, w->count, &begin, &end);
+		hint_part(w, from, first, last, begin, end);
+	}
+	/* One's own part while the others' come. */
+	for (i = 0; i < w->count; i++) {
 		app_share(side(), (w->id + i) % w->count, w->count, &begin, &end);
 		transpose_part(from, to, first, last, begin, end);
 	}
@@ -157,36 +185,59 @@ static void transform(double complex *row)
 	}
 }
 
-static void transform_rows(const struct app_worker *w, double complex *matrix)
+/* The pieces of a row, one after the other. */
+static void gather(double complex *line, const double complex *matrix, size_t row)
 {
+	size_t col;
+
+	for (col = 0; col < side(); col += piece())
+		memcpy(line + col, matrix + place(row, col), piece() * sizeof(*line));
+}
+
+static void scatter(const double complex *line, double complex *matrix, size_t row)
+{
+	size_t col;
+
+	for (col = 0; col < side(); col += piece())
+		memcpy(matrix + place(row, col), line + col, piece() * sizeof(*line));
+}
+
+static void twiddle_row(double complex *line, size_t row)
+{
+	size_t i;
+
+	for (i = 0; i < side(); i++) {
+		double complex t = s.twiddle[place(row, i)];
+		double re = creal(t), im = cimag(t);
+
+		line[i] = CMPLX(re * creal(line[i]) - im * cimag(line[i]),
+				re * cimag(line[i]) + im * creal(line[i]));
+	}
+}
+
+static void transform_rows(const struct app_worker *w, double complex *matrix, bool twiddle)
+{
+	double complex *line = app_private(side(), sizeof(*line));
 	size_t row, end;
 
 	app_share(side(), w->id, w->count, &row, &end);
-	for (; row < end; row++)
-		transform(matrix + row * side());
-}
-
-static void twiddle_rows(const struct app_worker *w, double complex *matrix)
-{
-	size_t row, end, i;
-
-	app_share(side(), w->id, w->count, &row, &end);
-	for (i = row * side(); i < end * side(); i++) {
-		double re = creal(s.twiddle[i]), im = cimag(s.twiddle[i]);
-
-		matrix[i] = CMPLX(re * creal(matrix[i]) - im * cimag(matrix[i]),
-				  re * cimag(matrix[i]) + im * creal(matrix[i]));
+	for (; row < end; row++) {
+		gather(line, matrix, row);
+		transform(line);
+		if (twiddle)
+			twiddle_row(line, row);
+		scatter(line, matrix, row);
 	}
+	free(line);
 }
 
 static void six_steps(const struct app_worker *w, double complex *from, double complex *to)
 {
 	transpose(w, from, to);
-	transform_rows(w, to);
-	twiddle_rows(w, to);
+	transform_rows(w, to, true);
 	app_barrier(w);
 	transpose(w, to, from);
-	transform_rows(w, from);
+	transform_rows(w, from, false);
 	app_barrier(w);
 	transpose(w, from, to);
 	app_barrier(w);
@@ -232,16 +283,16 @@ static const char *right(void)
 	size_t i, trial;
 
 	for (i = 0; i < n; i++) {
-		double complex x = initial(i);
+		double complex x = initial(i), y = to[place(i / side(), i % side())];
 
 		before += creal(x) * creal(x) + cimag(x) * cimag(x);
-		after += creal(to[i]) * creal(to[i]) + cimag(to[i]) * cimag(to[i]);
+		after += creal(y) * creal(y) + cimag(y) * cimag(y);
 	}
 	if (!(app_distance(before, after, 0) < 1e-12))
 		return app_text("the sum of squares is %g, not %g", after, before);
 	for (trial = 0; trial < 4; trial++) {
 		size_t k = app_random_bits(3, trial) % n;
-		double off = cabs(expected(k) - to[k]);
+		double off = cabs(expected(k) - to[place(k / side(), k % side())]);
 
 		if (!(off < 1e-10))
 			return app_text("point %zu is off by %g", k, off);

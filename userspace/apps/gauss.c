@@ -8,7 +8,8 @@
  * substitution) and 3.2 (outer product elimination); no pivoting, the matrix needs none. Rows are
  * dealt out one by one, or in blocks of some. A flag for each block tells that its rows are pivots,
  * a second one that its unknowns are known. Who owns the next block brings that one up to date
- * first, so that nobody waits for the rest.
+ * first, and who does not waits for it, and asks for its rows, in the middle of the work with the block
+ * before, so that nobody waits for the rest.
  */
 #include <math.h>
 #include <string.h>
@@ -160,22 +161,38 @@ static void tell_pivots(const struct app_worker *w, size_t block)
 	app_flag_set(w, flag_pivots(block));
 }
 
+/* Somebody else's pivots: they will be wanted when the work at hand is done. */
+static void await_pivots(const struct app_worker *w, size_t block)
+{
+	size_t i;
+
+	if (is_own(w, block))
+		return;
+	app_flag_wait(w, flag_pivots(block));
+	for (i = begin_of(block); i < end_of(block); i++)
+		app_hint(w, row_of(i) + begin_of(block), (order() - begin_of(block)) * sizeof(double));
+}
+
 static void eliminate_all(const struct app_worker *w)
 {
-	size_t from, to;
+	size_t from, to, middle;
 
 	if (is_own(w, 0))
 		tell_pivots(w, 0);
+	await_pivots(w, 0);
 	for (from = 0; from + 1 < blocks(); from++) {
-		if (!is_own(w, from))
-			app_flag_wait(w, flag_pivots(from));
+		middle = from + 1 + (blocks() - from) / 2;
 		for (to = from + 1; to < blocks(); to++) {
+			if (to == middle)
+				await_pivots(w, from + 1);
 			if (!is_own(w, to))
 				continue;
 			eliminate_block(from, to);
 			if (to == from + 1)
 				tell_pivots(w, to);
 		}
+		if (middle >= blocks())
+			await_pivots(w, from + 1);
 		app_progress(w, (long)from + 1, (long)blocks());
 	}
 }

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * LU: the matrix is one array of columns, so a page holds pieces of many tiles of one column of
- * tiles, and with --scatter 1 of many writers.
+ * tiles, with --pad 0 of two columns of tiles where they meet, and with --scatter 1 of many writers.
  */
 #include "lu.h"
 
@@ -11,7 +11,11 @@ bool lu_contiguous(void)
 	return false;
 }
 
-static const struct app_option options[] = { LU_OPTIONS(128, 1900, 2500) };
+static const struct app_option options[] = {
+	LU_OPTIONS(128, 1900, 2500),
+	{ "pad", "1: columns of tiles begin at pages", &lu_pad, 0, 1, { 0, 1, 0 } },
+	{ 0 }
+};
 
 const struct app_program app_program = {
 	LU_PROGRAM,

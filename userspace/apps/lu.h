@@ -14,7 +14,7 @@ struct lu {
 };
 
 extern struct lu lu;
-extern long lu_n, lu_tile, lu_scatter;
+extern long lu_n, lu_tile, lu_scatter, lu_pad;
 
 /* Each tile is contiguous in memory; else the matrix is one array of rows. */
 bool lu_contiguous(void);
@@ -29,9 +29,8 @@ const char *lu_same(const void *shared);
 #define LU_OPTIONS(tiny, small, paper)								\
 	{ "n", "rows and columns", &lu_n, 1, 32768, { tiny, small, paper } },			\
 	{ "tile", "rows and columns of a tile", &lu_tile, 1, 256, { 16, 16, 16 } },		\
-	{ "scatter", "1: tiles are dealt out in two dimensions; 0: columns of tiles to ranks",	\
-	  &lu_scatter, 0, 1, { 0, 0, 0 } },							\
-	{ 0 }
+	{ "scatter", "1: tiles are dealt out in two dimensions; 0: columns of tiles",		\
+	  &lu_scatter, 0, 1, { 0, 0, 0 } }
 
 #define LU_PROGRAM						\
 	.options = options,					\

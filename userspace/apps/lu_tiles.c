@@ -4,18 +4,20 @@
  * LU factorisation by square tiles, without pivoting, of a matrix that needs none.
  *
  * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, section 3.2 (block outer product
- * form); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on LU (who owns which tile, two
- * barriers a step). Columns are contiguous in memory, in LU whole columns of the matrix. A column
- * of tiles belongs to one rank and is dealt out among its threads, so that pages have writers
- * on several nodes only where two columns of tiles meet; --scatter 1 deals tiles out to all workers in
- * two dimensions as SPLASH-2 does.
+ * form); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on LU (who owns which tile). Columns are
+ * contiguous in memory, in LU whole columns of the matrix. A column of tiles belongs to one worker, so
+ * that pages have writers on several nodes only where two columns of tiles meet, and in LU not even
+ * there with --pad 1. Its owner finishes a column as soon as it can, and a barrier in the middle of each
+ * step tells that the column of the next one is there. --scatter 1 deals tiles out to all workers in two dimensions,
+ * with two barriers a step, as SPLASH-2 does.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lu.h"
 
-long lu_n, lu_tile, lu_scatter;
+long lu_n, lu_tile, lu_scatter, lu_pad;
 
 struct lu lu;
 
@@ -38,6 +40,20 @@ static size_t extent(size_t i)
 	return rest < (size_t)lu_tile ? rest : (size_t)lu_tile;
 }
 
+/* Rows that a column of the matrix has room for. */
+static size_t column_rows(void)
+{
+	const size_t per_page = APP_PAGE_BYTES / sizeof(double);
+	size_t unit = per_page;
+
+	if (!lu_pad)
+		return (size_t)lu_n;
+	/* The least multiple of which the columns of a tile fill whole pages. */
+	while (unit % 2 == 0 && unit / 2 * (size_t)lu_tile % per_page == 0)
+		unit /= 2;
+	return ((size_t)lu_n + unit - 1) / unit * unit;
+}
+
 static struct tile tile(size_t row, size_t col)
 {
 	size_t b = (size_t)lu_tile;
@@ -47,8 +63,8 @@ static struct tile tile(size_t row, size_t col)
 		t.at = lu.a + (col * tiles() + row) * b * b;
 		t.stride = b;
 	} else {
-		t.at = lu.a + col * b * (size_t)lu_n + row * b;
-		t.stride = (size_t)lu_n;
+		t.at = lu.a + col * b * column_rows() + row * b;
+		t.stride = column_rows();
 	}
 	return t;
 }
@@ -76,7 +92,7 @@ static bool is_own(const struct app_worker *w, size_t row, size_t col)
 
 	if (lu_scatter)
 		return row % rows * (w->count / rows) + col % (w->count / rows) == w->id;
-	return col % w->ranks == w->rank && row % w->threads == w->thread;
+	return col % w->count == w->id;
 }
 
 void lu_layout(void)
@@ -86,7 +102,7 @@ void lu_layout(void)
 	if (lu_contiguous())
 		lu.a = app_alloc(side, side * sizeof(double));
 	else
-		lu.a = app_alloc((size_t)lu_n, (size_t)lu_n * sizeof(double));
+		lu.a = app_alloc((size_t)lu_n, column_rows() * sizeof(double));
 }
 
 /* The diagonal is larger than the rest of its row and column: every pivot is large enough. */
@@ -202,7 +218,7 @@ static void update_interior(const struct app_worker *w, size_t k)
 				update(tile(row, col), tile(row, k), tile(k, col));
 }
 
-void lu_work(const struct app_worker *w)
+static void work_on_tiles(const struct app_worker *w)
 {
 	size_t k;
 
@@ -215,6 +231,106 @@ void lu_work(const struct app_worker *w)
 		update_interior(w, k);
 		app_progress(w, (long)k + 1, (long)tiles());
 	}
+}
+
+/* All that is left to do of column @k of tiles in step @k. */
+static void finish_column(size_t k)
+{
+	size_t row;
+
+	factor(tile(k, k));
+	for (row = k + 1; row < tiles(); row++)
+		divide_right(tile(row, k), tile(k, k));
+}
+
+/*
+ * Column @k of tiles from the diagonal on, in @room, and in the order in which it lies in memory. Tile
+ * 0 of it; the next ones lie below.
+ */
+static struct tile pack_column(double *room, size_t k)
+{
+	size_t above = k * (size_t)lu_tile, rows = (size_t)lu_n - above;
+	struct tile t = { .at = room, .rows = extent(k), .cols = extent(k), .stride = rows };
+	size_t j;
+
+	for (j = 0; j < t.cols; j++)
+		memcpy(room + j * rows, lu.a + (above + j) * column_rows() + above, rows * sizeof(*room));
+	return t;
+}
+
+/* Of column @k of tiles, which is @packed unless tiles are contiguous. */
+static struct tile finished_tile(struct tile packed, size_t row, size_t k)
+{
+	if (lu_contiguous())
+		return tile(row, k);
+	packed.at += (row - k) * (size_t)lu_tile;
+	packed.rows = extent(row);
+	return packed;
+}
+
+/* Step @k for column @col of tiles. */
+static void update_column(struct tile packed, size_t k, size_t col)
+{
+	struct tile up = tile(k, col);
+	size_t row;
+
+	divide_left(up, finished_tile(packed, k, k));
+	for (row = k + 1; row < tiles(); row++)
+		update(tile(row, col), finished_tile(packed, row, k), up);
+}
+
+/* Column @k of tiles is finished, and will be wanted when the work at hand is done. */
+static void await_column(const struct app_worker *w, size_t k)
+{
+	size_t above = k * (size_t)lu_tile, j;
+
+	app_barrier(w);
+	if (is_own(w, k, k))
+		return;
+	if (lu_contiguous()) {
+		app_hint(w, tile(k, k).at, (tiles() - k) * (size_t)lu_tile * (size_t)lu_tile * sizeof(double));
+		return;
+	}
+	for (j = 0; j < extent(k); j++)
+		app_hint(w, lu.a + (above + j) * column_rows() + above,
+			 ((size_t)lu_n - above) * sizeof(double));
+}
+
+static void work_on_columns(const struct app_worker *w)
+{
+	double *room = app_private((size_t)lu_n, (size_t)lu_tile * sizeof(*room));
+	struct tile packed = { 0 };
+	size_t k, col, middle;
+
+	if (is_own(w, 0, 0))
+		finish_column(0);
+	await_column(w, 0);
+	for (k = 0; k + 1 < tiles(); k++) {
+		if (!lu_contiguous())
+			packed = pack_column(room, k);
+		middle = k + 2 + (tiles() - k - 2) / 2;
+		for (col = k + 1; col < middle; col++) {
+			if (!is_own(w, 0, col))
+				continue;
+			update_column(packed, k, col);
+			if (col == k + 1)
+				finish_column(col);
+		}
+		await_column(w, k + 1);
+		for (; col < tiles(); col++)
+			if (is_own(w, 0, col))
+				update_column(packed, k, col);
+		app_progress(w, (long)k + 1, (long)tiles());
+	}
+	free(room);
+}
+
+void lu_work(const struct app_worker *w)
+{
+	if (lu_scatter)
+		work_on_tiles(w);
+	else
+		work_on_columns(w);
 }
 
 /* A x = L (U x) for a vector of signs that look random. */

@@ -51,7 +51,7 @@ static const struct app_option options[] = {
 
 static const char *check(unsigned int workers)
 {
-	(void)workers;
+	ocean_workers = workers;
 	return n & (n - 1) ? "--n must be a power of two" : NULL;
 }
 

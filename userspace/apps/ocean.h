@@ -47,6 +47,8 @@ struct solver {
 extern long ocean_strips;
 /* Grids of up to so many intervals are computed by one worker. */
 extern long ocean_alone;
+/* Of the shared run, set before its grids are made. */
+extern unsigned int ocean_workers;
 
 struct part ocean_part(const struct app_worker *w, size_t n);
 /* With the points of the coast next to them. */

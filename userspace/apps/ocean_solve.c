@@ -23,19 +23,27 @@
 static const struct app_worker one = { .count = 1, .ranks = 1, .threads = 1, .alone = true };
 
 long ocean_strips, ocean_alone;
+unsigned int ocean_workers;
+
+/* Of so many workers' parts. */
+static unsigned int part_rows(unsigned int workers)
+{
+	unsigned int rows;
+
+	if (ocean_strips)
+		return workers;
+	/* As many rows of rectangles as columns, or the next divisor above. */
+	rows = (unsigned int)ceil(sqrt((double)workers));
+	while (workers % rows)
+		rows++;
+	return rows;
+}
 
 struct part ocean_part(const struct app_worker *w, size_t n)
 {
-	unsigned int rows = w->count, cols;
+	unsigned int rows = part_rows(w->count), cols = w->count / rows;
 	struct part p;
 
-	if (!ocean_strips) {
-		/* As many rows of rectangles as columns, or the next divisor above. */
-		rows = (unsigned int)ceil(sqrt((double)w->count));
-		while (w->count % rows)
-			rows++;
-	}
-	cols = w->count / rows;
 	app_share(n - 1, w->id / cols, rows, &p.row, &p.row_end);
 	app_share(n - 1, w->id % cols, cols, &p.col, &p.col_end);
 	p.row++;
@@ -61,9 +69,16 @@ struct part ocean_coast(struct part p, size_t n)
 	return p;
 }
 
+/* The row in the middle at which another worker's part begins is at the beginning of a page. */
 double *ocean_grid(size_t n)
 {
-	return app_alloc((n + 1) * (n + 1), sizeof(double));
+	const size_t per_page = APP_PAGE_BYTES / sizeof(double);
+	unsigned int rows = part_rows(ocean_workers);
+	size_t middle, end;
+
+	app_share(n - 1, rows / 2, rows, &middle, &end);
+	return (double *)app_alloc((n + 1) * (n + 1) + per_page, sizeof(double)) +
+	       (per_page - (middle + 1) * (n + 1) % per_page) % per_page;
 }
 
 void ocean_solver_layout(struct solver *s, size_t n)
@@ -87,52 +102,62 @@ static bool is_alone(const struct level *l)
 	return l->n <= (size_t)ocean_alone;
 }
 
-static void fill_level(const struct level *l, const struct app_worker *w)
+static void clear(double *grid, size_t n, struct part p)
 {
-	struct part p = ocean_coast(ocean_part(w, l->n), l->n);
-	size_t bytes = (p.col_end - p.col) * sizeof(double);
-	size_t row, at;
+	size_t row;
 
-	for (row = p.row; row < p.row_end; row++) {
-		at = row * (l->n + 1) + p.col;
-		memset(l->rest + at, 0, bytes);
-		if (!l->u)
-			continue;
-		memset(l->u + at, 0, bytes);
-		memset(l->f + at, 0, bytes);
-	}
+	for (row = p.row; grid && row < p.row_end; row++)
+		memset(grid + row * (n + 1) + p.col, 0, (p.col_end - p.col) * sizeof(*grid));
 }
 
-/* Whoever computes points touches them first. */
+/*
+ * Whoever writes points touches them first. Of grids that one worker computes, all make the right hand
+ * of the finest.
+ */
 void ocean_solver_fill(const struct solver *s, const struct app_worker *w)
 {
 	int i;
 
 	for (i = 0; i < s->count; i++) {
-		if (!is_alone(&s->level[i]))
-			fill_level(&s->level[i], w);
-		else if (!w->id)
-			fill_level(&s->level[i], &one);
+		const struct level *l = &s->level[i];
+		struct part own = ocean_coast(ocean_part(w, l->n), l->n);
+		struct part computed = own;
+
+		if (is_alone(l))
+			computed = w->id ? (struct part){ 0 } : ocean_coast(ocean_part(&one, l->n), l->n);
+		clear(l->rest, l->n, computed);
+		clear(l->u, l->n, computed);
+		clear(l->f, l->n, i && !is_alone(l - 1) ? own : computed);
 	}
 	if (!w->id)
 		memset(s->worst, 0, 2 * sizeof(*s->worst));
 }
 
-static void relax_colour(const struct level *l, struct part p, double stiff, size_t colour)
+static void relax_row(const struct level *l, struct part p, double stiff, size_t colour, size_t row)
 {
 	double square = 1 / (double)(l->n * l->n);
 	double by = 1 / (4 + square * stiff);
 	size_t width = l->n + 1;
-	size_t row, col;
+	double *u = l->u + row * width;
+	const double *f = l->f + row * width;
+	size_t col;
 
-	for (row = p.row; row < p.row_end; row++) {
-		double *u = l->u + row * width;
-		const double *f = l->f + row * width;
+	for (col = p.col + (row + p.col + colour) % 2; col < p.col_end; col += 2)
+		u[col] = by * (u[col - 1] + u[col + 1] + (u - width)[col] + (u + width)[col] -
+			       square * f[col]);
+}
 
-		for (col = p.col + (row + p.col + colour) % 2; col < p.col_end; col += 2)
-			u[col] = by * (u[col - 1] + u[col + 1] + (u - width)[col] + (u + width)[col] -
-				       square * f[col]);
-	}
+/* What others wrote before the barrier may still be on its way; it is wanted in the outer rows. */
+static void relax_colour(const struct level *l, struct part p, double stiff, size_t colour)
+{
+	size_t row;
+
+	for (row = p.row + 1; row + 1 < p.row_end; row++)
+		relax_row(l, p, stiff, colour, row);
+	if (p.row < p.row_end)
+		relax_row(l, p, stiff, colour, p.row);
+	if (p.row + 1 < p.row_end)
+		relax_row(l, p, stiff, colour, p.row_end - 1);
 }
 
 static void relax(const struct app_worker *w, const struct level *l, double stiff, int sweeps)
@@ -178,7 +203,9 @@ static void restrict_rest(const struct app_worker *w, const struct level *fine, 
 
 			coarse->f[at] = (4 * r[0] + 2 * (r[-1] + r[1] + up[0] + down[0]) +
 					 up[-1] + up[1] + down[-1] + down[1]) / 16;
-			coarse->u[at] = 0;
+			/* The one who computes it alone clears it. */
+			if (!is_alone(coarse) || w->alone)
+				coarse->u[at] = 0;
 		}
 	}
 }
@@ -206,8 +233,11 @@ static void cycle(const struct solver *s, const struct app_worker *w, double sti
 	const struct level *l = &s->level[number];
 
 	if (is_alone(l) && w != &one) {
-		if (!w->id)
+		if (!w->id) {
+			if (number)
+				memset(l->u, 0, (l->n + 1) * (l->n + 1) * sizeof(*l->u));
 			cycle(s, &one, stiff, number);
+		}
 		app_barrier(w);
 		return;
 	}

@@ -29,7 +29,7 @@ static struct state {
 static const struct app_option options[] = {
 	{ "molecules", "molecules", &molecules, 2, 1000000, { 125, 2197, 9261 } },
 	{ "steps", "time steps", &steps, 1, 100000, { 3, 6, 5 } },
-	{ "group", "molecules that have a lock in common", &group, 1, 1000000, { 2, 16, 1 } },
+	{ "group", "molecules that have a lock in common", &group, 1, 1000000, { 2, 64, 1 } },
 	{ 0 }
 };
 
@@ -57,12 +57,26 @@ static void fill(const struct app_worker *w)
 		memset(s.energy, 0, ((size_t)steps + 1) * sizeof(*s.energy));
 }
 
+/* The molecules that follow are wanted after one's own. */
+static void hint_following(const struct worker *own)
+{
+	const size_t n = s.box.count, from = own->end % n, count = n / 2;
+	const size_t rest = n - from;
+
+	if (own->w->count == 1)
+		return;
+	app_hint(own->w, s.m + from, (count < rest ? count : rest) * sizeof(*s.m));
+	if (count > rest)
+		app_hint(own->w, s.m, (count - rest) * sizeof(*s.m));
+}
+
 static double sum_pairs(struct worker *own)
 {
 	const size_t n = s.box.count;
 	double energy = 0;
 	size_t i, k;
 
+	hint_following(own);
 	memset(own->force, 0, n * sizeof(*own->force));
 	for (i = own->first; i < own->end; i++) {
 		/* With an even number, the opposite molecule is met from the lower half only. */

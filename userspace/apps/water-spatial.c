@@ -7,7 +7,8 @@
  * D. Tildesley, "Computer Simulation of Liquids", 1987, section 5.3.2. A cell is as wide as
  * molecules see, so that only neighbours meet. A worker owns a block of cells and whatever
  * molecules are in them; each pair of cells is the business of the owner of one of both. A molecule
- * that leaves its cell is put into the list of the next one, under that cell's lock.
+ * that leaves its cell is put into the list of the next one, under that cell's lock; --group cells
+ * have one in common.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +22,9 @@
 #define NEIGHBOURS 13	/* half of the cells around one */
 
 #define LOCK_ENERGY 0
-#define LOCK_CELL(i) (1 + (i))
+#define LOCK_CELL(i) (1 + (i) / (size_t)group)
 
-static long molecules, steps;
+static long molecules, steps, group;
 static size_t side;		/* cells in each direction */
 
 static struct state {
@@ -37,6 +38,7 @@ static struct state {
 static const struct app_option options[] = {
 	{ "molecules", "molecules", &molecules, 216, 1000000, { 343, 13824, 9261 } },
 	{ "steps", "time steps", &steps, 1, 100000, { 3, 24, 5 } },
+	{ "group", "cells that have a lock in common", &group, 1, 1000000, { 1, 48, 1 } },
 	{ 0 }
 };
 
@@ -134,12 +136,31 @@ static double meet_cells(struct worker *own, size_t cell, size_t other)
 	return energy;
 }
 
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Most molecules of the cells that follow have the numbers that they had at first, in the same order. */
+static void hint_following(const struct worker *own)
+{
+	const size_t n = s.box.count, from = own->end % cells() * n / cells();
+	const size_t count = least(n, (side * side + side + 1) * n / cells()), rest = n - from;
+
+	if (own->w->count == 1)
+		return;
+	app_hint(own->w, s.m + from, least(count, rest) * sizeof(*s.m));
+	if (count > rest)
+		app_hint(own->w, s.m, (count - rest) * sizeof(*s.m));
+}
+
 static double sum_pairs(struct worker *own)
 {
 	double energy = 0;
 	size_t cell;
 	int i, k;
 
+	hint_following(own);
 	memset(own->force, 0, s.box.count * sizeof(*own->force));
 	memset(own->touched, 0, cells() * sizeof(*own->touched));
 	for (cell = own->first; cell < own->end; cell++) {
@@ -152,19 +173,31 @@ static double sum_pairs(struct worker *own)
 	return energy;
 }
 
+/* Is there a sum for any of these cells? */
+static bool is_touched(const struct worker *own, size_t cell, size_t end)
+{
+	for (; cell < end; cell++)
+		if (own->touched[cell])
+			return true;
+	return false;
+}
+
 static void add_forces(struct worker *own)
 {
-	size_t k, cell;
+	const size_t each = (size_t)group, groups = (cells() + each - 1) / each;
+	size_t k, cell, end;
 	int i;
 
-	for (k = 0; k < cells(); k++) {
-		cell = (own->first + k) % cells();
-		if (!own->touched[cell])
+	for (k = 0; k < groups; k++) {
+		cell = (own->first / each + k) % groups * each;
+		end = least(cell + each, cells());
+		if (!is_touched(own, cell, end))
 			continue;
 		app_lock(own->w, LOCK_CELL(cell));
-		for (i = s.head[cell]; i != NONE; i = s.next[i])
-			water_add(s.m[i].force, own->force[i]);
-		app_unlock(own->w, LOCK_CELL(cell));
+		for (; cell < end; cell++)
+			for (i = own->touched[cell] ? s.head[cell] : NONE; i != NONE; i = s.next[i])
+				water_add(s.m[i].force, own->force[i]);
+		app_unlock(own->w, LOCK_CELL(end - 1));
 	}
 }
 

@@ -17,7 +17,7 @@
 #define WATER_ORDERS 6		/* position and its derivatives, scaled by dt^k / k! */
 
 /**
- * struct water - a molecule
+ * struct water - a molecule; none lies in two pages
  * @order: of each atom and direction; positions of the hydrogens lie near their oxygen, which alone
  *         is kept inside the box
  * @force: on each atom, in this step
@@ -25,7 +25,7 @@
 struct water {
 	double order[WATER_ORDERS][WATER_ATOMS][3];
 	double force[WATER_ATOMS][3];
-};
+} __attribute__((aligned(512)));
 
 /**
  * struct water_box - what all molecules have in common
