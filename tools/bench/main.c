@@ -44,6 +44,7 @@ static int usage(const char *why, const char *word)
 		fprintf(stderr, "dsm-bench: %s%s\n", why, word);
 	fprintf(why ? stderr : stdout,
 		"usage: dsm-bench [-q] [-n TRIALS] [-r REGION] TEST...\n"
+		"       dsm-bench papers|variants [OPTION...] [PROGRAM...]\n"
 		"Times operations on a region, from one process on each node, and prints one line\n"
 		"of JSON for each: name, rank, unit, number of trials, median, 10th and 90th\n"
 		"percentile, and the messages and bytes of one trial. Run it by dsmrun; blocks\n"
@@ -51,6 +52,7 @@ static int usage(const char *why, const char *word)
 		"  -q         a tenth of the trials\n"
 		"  -n TRIALS  that many trials of everything\n"
 		"  -r REGION  region, else $DSM_REGION, else the default one\n"
+		"papers and variants run the papers' programs in guests; --help behind them tells more.\n"
 		"Tests:\n");
 	for (i = 0; i < TESTS; i++)
 		fprintf(why ? stderr : stdout, "  %-11s%s\n", tests[i].name, tests[i].what);
@@ -65,6 +67,21 @@ static const struct test *find(const char *name)
 		if (!strcmp(tests[i].name, name))
 			return &tests[i];
 	return NULL;
+}
+
+/*
+ * What runs programs in guests of its own: a script of the tree that has the guests' kernels' modules,
+ * $DSM_TREE, else the one that this program was built in. Returns only if it cannot be run.
+ */
+static int run_script(char **argv)
+{
+	const char *tree = getenv("DSM_TREE");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/tools/bench/%s", tree ? tree : DSM_TREE, argv[0]);
+	execv(path, argv);
+	fprintf(stderr, "dsm-bench: %s: %s: set DSM_TREE to a tree of dsm that is built\n", path, strerror(errno));
+	return EXIT_FAILURE;
 }
 
 static int open_region(struct bench *b, const char *region)
@@ -95,6 +112,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "--help"))
 		return usage(NULL, "");
+	if (argc > 1 && (!strcmp(argv[1], "papers") || !strcmp(argv[1], "variants")))
+		return run_script(argv + 1);
 	while ((c = getopt(argc, argv, "hqn:r:")) != -1) {
 		switch (c) {
 		case 'h':

@@ -4,6 +4,7 @@
 import os
 import re
 import shutil
+import statistics
 
 from vm.cluster import Cluster, GuestError
 
@@ -33,9 +34,13 @@ def known(p, names):
     return names or list(PROGRAMS)
 
 
-def cluster(nodes, kernel, names, folder):
+class Refused(Exception):
+    """A region with these settings cannot be made; the reason."""
+
+
+def cluster(nodes, kernel, names, folder, cpus=1):
     """Guests with the programs."""
-    return Cluster(nodes=nodes, kernel=kernel, add=files(names, folder), programs=["chrt"],
+    return Cluster(nodes=nodes, cpus=cpus, kernel=kernel, add=files(names, folder), programs=["chrt"],
                    peer_timeout_ms=PEER_TIMEOUT_MS)
 
 
@@ -71,11 +76,13 @@ def alone(c, name, words):
 
 
 def shared(c, name, words, count, policy, homes=None, keep_homes=None):
-    """Seconds and counters on so many nodes, in a region of its own.
+    """Seconds and counters on so many nodes, in a region of its own; Refused if there is none.
 
     homes, keep_homes: files in the first guest, with homes for the pages, and for those that the run makes.
     """
-    c.nodes[0].check(["dsmctl", "region", "create", "papers", "256M", *policy.split(",")])
+    made = c.nodes[0].run(["dsmctl", "region", "create", "papers", "256M", *policy.split(",")])
+    if made.status:
+        raise Refused(made.err.strip().removeprefix("dsmctl: region create: "))
     if homes:
         c.nodes[0].check(["dsmctl", "homes", "load", "papers", homes])
     jobs = [node.start([*IDLE, f"/work/{name}", "-r", "papers", "--no-verify", *words],
@@ -87,3 +94,46 @@ def shared(c, name, words, count, policy, homes=None, keep_homes=None):
     if any(r.status for r in results):
         raise GuestError(f"{name}, {policy}: " + "".join(r.out + r.err for r in results))
     return parse(results[0].out)
+
+
+def whole_ns(run):
+    """Time of all its workers."""
+    return run["seconds"] * run["nodes"] * run.get("threads", 1) * 1e9
+
+
+class Bench:
+    """Runs of one cluster, each the median of some, and what they were without dsm."""
+
+    def __init__(self, c, size, short, repetitions, nodes=(2,), policies=("home=first-touch",)):
+        self.c, self.size, self.short, self.repetitions = c, size, short, repetitions
+        self.nodes, self.policies = nodes, policies
+        self.before = {}
+
+    def words(self, name, more):
+        """Arguments of a program; more: further ones by name."""
+        return [*words_of(name, self.size, self.short), *more.get(name, ())]
+
+    def alone(self, name, words=None):
+        """Without dsm; measured once."""
+        words = words or self.words(name, {})
+        key = (name, *words)
+        if key not in self.before:
+            seconds = statistics.median(alone(self.c, name, words) for _ in range(self.repetitions))
+            self.before[key] = {"program": name, "words": words, "nodes": 0, "seconds": seconds}
+        return self.before[key]
+
+    def run(self, name, count, policy, words=None, threads=1, repetitions=None, **homes):
+        """A run, the one with the median time; or Refused, as a value. homes: as shared() takes them."""
+        words = words or self.words(name, {})
+        before = self.alone(name, words)["seconds"]
+        all_words = [*words, *(["-t", str(threads)] if threads > 1 else [])]
+        try:
+            runs = sorted((shared(self.c, name, all_words, count, policy, **homes)
+                           for _ in range(repetitions or self.repetitions)),
+                          key=lambda run: run[0])
+        except Refused as e:
+            return e
+        seconds, counters = runs[len(runs) // 2]
+        return {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy,
+                "seconds": seconds, "fastest": runs[0][0], "slowest": runs[-1][0], "speedup": before / seconds,
+                "counters": counters}
