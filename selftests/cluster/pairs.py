@@ -16,7 +16,7 @@ AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diffpath", ("msg", "write", "auto")),
         ("diff", ("orig", "pipe:4096:1", "pipe:32768:4")),
         ("sync", ("msg", "rdma", "rdma,algo=array")),
-        ("grain", ("1", "4", "8")))
+        ("grain", ("1,around=again", "4", "8")))
 PRESETS = ("hlrc", "hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "csm-s", "csm-none",
            "csm-none-mg", "csm-ms", "csm-dms", "csm-ms-mg", "auto", "sc")
 REGION = "1M"
