@@ -49,15 +49,17 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
  */
 int dsm_shell_signal(void *ctx, u16 node, u32 imm)
 {
-	switch (imm >> 24) {
-	case DSM_SIGNAL_TEST:
-		return dsm_xfertest_signal(node, imm);
+	switch (imm >> DSM_SIGNAL_SHIFT) {
 	case DSM_SIGNAL_NEXT:
 	case DSM_SIGNAL_GRANT:
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_DEAD:
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_BOARD:
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_DEAD | DSM_SIGNAL_GRANT_BOARD:
 		return dsm_rsync_signal(node, imm);
+	}
+	switch (imm >> 24) {
+	case DSM_SIGNAL_TEST:
+		return dsm_xfertest_signal(node, imm);
 	case DSM_SIGNAL_LETTER:
 		return dsm_rsync_letter(node, imm);
 	case DSM_SIGNAL_TAKEN:

@@ -456,7 +456,7 @@ struct dsm_letters {
 
 #define DSM_KEY_BUCKETS 4096
 #define DSM_KEY_TABLES 4
-#define DSM_WORD_BUCKETS 1024
+#define DSM_WORD_BUCKETS 4096
 
 /**
  * struct dsm_engine - all protocol state of one node
@@ -596,7 +596,7 @@ struct dsm_engine {
 	u32 n_cached;
 	u32 n_locks;
 	struct dsm_rsync *rsync;
-	u64 rsync_used[128];
+	u64 rsync_used[DSM_RSYNC_WORDS / 64];
 	struct dsm_key mail_key[DSM_MAX_NODES];
 	struct dsm_letters letters[DSM_MAX_NODES];
 	struct hlist_head *rlocks;

@@ -221,7 +221,8 @@ void dsm_rlock_signal(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u32 wh
 	if (what & DSM_SIGNAL_GRANT && dsm_rsync_enclose(e, x))
 		what |= DSM_SIGNAL_GRANT_BOARD;
 	x->idx = l->handle;
-	x->imm = what << 24 | (l->epoch & DSM_SIGNAL_EPOCH_MASK) << 19 | l->handle;
+	x->imm = what << DSM_SIGNAL_SHIFT |
+		 (l->epoch & DSM_SIGNAL_EPOCH_MASK) << DSM_SIGNAL_EPOCH_SHIFT | l->handle;
 	dsm_act_xfer(acts, x);
 }
 
@@ -557,12 +558,12 @@ static int on_next(struct dsm_engine *e, struct dsm_rlock *l, u16 from, struct d
 int dsm_rlock_on_signal(struct dsm_engine *e, u16 from, u32 imm, struct dsm_actions *acts)
 {
 	struct dsm_rlock *l = find_word(e, imm & (DSM_MAX_NODES * DSM_RSYNC_WORDS - 1));
-	u32 what = imm >> 24;
+	u32 epoch = imm >> DSM_SIGNAL_EPOCH_SHIFT & DSM_SIGNAL_EPOCH_MASK;
+	u32 what = imm >> DSM_SIGNAL_SHIFT;
 
 	if (l && l->flags & DSM_RLOCKF_ARRAY)
 		return -EPROTO;
-	if (!l || (imm >> 19 & DSM_SIGNAL_EPOCH_MASK) != (l->epoch & DSM_SIGNAL_EPOCH_MASK) ||
-	    !dsm_engine_alive(e, from))
+	if (!l || epoch != (l->epoch & DSM_SIGNAL_EPOCH_MASK) || !dsm_engine_alive(e, from))
 		return 0;
 	if (what == DSM_SIGNAL_NEXT)
 		return on_next(e, l, from, acts);

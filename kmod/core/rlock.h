@@ -47,21 +47,23 @@ static inline u32 dsm_rword_epoch(u64 word)
 }
 
 /*
- * Values of signals: in the highest byte what it is, then five bits of the queue's epoch, the
- * manager, and the number of the word.
+ * Values of signals: in the highest four bits what it is, then five bits of the queue's epoch, the
+ * manager, and the number of the word. Signals that speak of no lock begin with other bits.
  */
-#define DSM_SIGNAL_NEXT 0x10u		/* the sender comes after the receiver */
-#define DSM_SIGNAL_GRANT 0x20u		/* the receiver has the lock, */
-#define DSM_SIGNAL_GRANT_DEAD 0x01u	/* whose last holder ended, */
-#define DSM_SIGNAL_GRANT_BOARD 0x02u	/* and the sender's board is in its inbox */
+#define DSM_SIGNAL_SHIFT 28
+#define DSM_SIGNAL_NEXT 0x1u		/* the sender comes after the receiver */
+#define DSM_SIGNAL_GRANT 0x8u		/* the receiver has the lock, */
+#define DSM_SIGNAL_GRANT_DEAD 0x1u	/* whose last holder ended, */
+#define DSM_SIGNAL_GRANT_BOARD 0x2u	/* and the sender's board is in its inbox */
+#define DSM_SIGNAL_EPOCH_SHIFT 23
 #define DSM_SIGNAL_EPOCH_MASK 31u
 
-static_assert(DSM_RSYNC_WORDS == 1u << 13 && DSM_MAX_NODES <= 1u << 6);
+static_assert(DSM_RSYNC_WORDS * DSM_MAX_NODES <= 1u << DSM_SIGNAL_EPOCH_SHIFT);
 
 /* A word in the cluster. */
 static inline u32 dsm_rlock_handle(u16 manager, u32 word)
 {
-	return manager << 13 | word;
+	return manager << DSM_RSYNC_WORDS_LOG2 | word;
 }
 
 /**

@@ -15,9 +15,6 @@
 #include "letter.h"
 #include "ring.h"
 
-/* Words of one node; more keys than that are refused with -ENOSPC. */
-#define DSM_RSYNC_WORDS 8192u
-
 /* Interval records on a board: those that its node learned or made last. */
 #define DSM_BOARD_RECORDS 4u
 

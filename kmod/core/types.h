@@ -24,6 +24,12 @@
  */
 #define DSM_MSG_BYTES 8192u
 
+/* sync=rdma: words of one node; more keys than that are refused with -ENOSPC. The model has less. */
+#ifndef DSM_RSYNC_WORDS_LOG2
+#define DSM_RSYNC_WORDS_LOG2 17
+#endif
+#define DSM_RSYNC_WORDS (1u << DSM_RSYNC_WORDS_LOG2)
+
 /* Length of a region's name, terminating NUL included. */
 #define DSM_NAME_BYTES 32
 

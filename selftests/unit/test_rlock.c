@@ -268,7 +268,7 @@ static void peers_that_break_rules_are_refused(void **state)
 	assert_int_equal(rlock_message(DSM_MSG_RLOCK_REPLY, theirs, DSM_RLOCK_LOST, 2, 0, 0, 0), -EPROTO);
 	assert_null(dsm_rlock_find(world_engine(0), WORLD_REGION, theirs));
 	/* Signals of words that nobody uses say nothing. */
-	assert_int_equal(dsm_rlock_on_signal(world_engine(0), 1, DSM_SIGNAL_NEXT << 24 | 5, world_begin(0)), 0);
+	assert_int_equal(dsm_rlock_on_signal(world_engine(0), 1, DSM_SIGNAL_NEXT << DSM_SIGNAL_SHIFT | 5, world_begin(0)), 0);
 	world_end(0);
 	assert_int_equal(rlock_message(DSM_MSG_RLOCK, mine, DSM_RLOCK_OPEN, 0, 0, 0, 0), 0);
 	assert_int_equal(w.n_fly, 1);
