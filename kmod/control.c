@@ -643,6 +643,10 @@ int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_
 			       p.sync == DSM_SYNC_RDMA ? "sync" : "metadata");
 		return -EOPNOTSUPP;
 	}
+	if (p.bcast == DSM_BCAST_ADAPTIVE && !dsm_bcast_possible()) {
+		dsm_errtxt_set(err, "bcast=adaptive needs datagrams and multicast, which the RDMA device of this node lacks; use bcast=off");
+		return -EOPNOTSUPP;
+	}
 	strscpy((char *)desc.name, arg->name, sizeof(desc.name));
 	dsm_policy_format(&p, (char *)desc.policy, sizeof(desc.policy));
 	ret = region_op(DSM_CONTROL_CREATE, &desc, err);

@@ -131,6 +131,16 @@ module_param_named(pin_mib, dsm_param_pin_mib, ulong, 0644);
 MODULE_PARM_DESC(pin_mib,
 		 "memory in MiB registered for remote reads and writes at most (default: a quarter of the memory)");
 
+unsigned int dsm_param_bcast_slots = 256;
+module_param_named(bcast_slots, dsm_param_bcast_slots, uint, 0644);
+MODULE_PARM_DESC(bcast_slots,
+		 "bcast=adaptive: multicast pages of others kept at most, up to 4096; 0: none is received; read when the first such region appears (default: 256)");
+
+unsigned int dsm_param_bcast_wait_us = 10000;
+module_param_named(bcast_wait_us, dsm_param_bcast_wait_us, uint, 0644);
+MODULE_PARM_DESC(bcast_wait_us,
+		 "bcast=adaptive: time in us to wait for a multicast before the page is asked for by itself; read when the first such region appears (default: 10000)");
+
 unsigned int dsm_param_keep_after = 2;
 module_param_named(keep_after, dsm_param_keep_after, uint, 0644);
 MODULE_PARM_DESC(keep_after,

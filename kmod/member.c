@@ -24,6 +24,7 @@ static const struct dsm_net_ops net_ops = {
 	.peer_lost = dsm_node_peer_lost,
 	.recv = dsm_node_recv,
 	.xfer_done = dsm_shell_xfer_done,
+	.datagram = dsm_bcast_datagram,
 	.signal = dsm_shell_signal,
 	.expand = dsm_shell_expand,
 };
@@ -302,6 +303,7 @@ static void undo(struct dsm_node *n)
 	dsm_control_drain();
 	dsm_ctl_peers_del();
 	dsm_regions_drop_all();
+	dsm_bcast_free();
 	dsm_rsync_free();
 	dsm_recall_stop();
 	dsm_engine_stop();

@@ -144,6 +144,10 @@ static bool carry_out(struct dsm_actions *acts)
 		pages &= pages - 1;
 	}
 	dsm_recall_run(acts);
+	if (acts->cast)
+		dsm_net_cast(n->net, acts->cast);
+	if (acts->cast_ns)
+		dsm_bcast_alarm(acts->cast_ns);
 	if (acts->alarm_ns)
 		dsm_rsync_alarm(acts->alarm_ns);
 	return acts->flush;

@@ -245,6 +245,8 @@ extern unsigned int dsm_param_locks_per_user;
 extern unsigned int dsm_param_lock_cap;
 extern unsigned int dsm_param_barrier_fanout;
 extern unsigned long dsm_param_pin_mib;
+extern unsigned int dsm_param_bcast_slots;
+extern unsigned int dsm_param_bcast_wait_us;
 extern unsigned int dsm_param_keep_after;
 extern unsigned int dsm_param_move_after;
 extern unsigned int dsm_param_direct_runs;

@@ -206,7 +206,7 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
  *
  * Context: process; sleeps.
  * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left; -EOPNOTSUPP
- * sync=rdma or metadata=rdma without atomics, too many nodes or pages for the settings; -EHOSTDOWN its memory cannot be
+ * sync=rdma or metadata=rdma without atomics, bcast=adaptive without multicast, too many nodes or pages for the settings; -EHOSTDOWN its memory cannot be
  * registered any more.
  */
 int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
@@ -227,6 +227,8 @@ int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
 	err = r->space && r->ahead ? fill(r, desc, is_new) : -ENOMEM;
 	if (!err && dsm_policy_wants_atomics(&r->space->policy))
 		err = dsm_rsync_need();
+	if (!err && r->space->policy.bcast == DSM_BCAST_ADAPTIVE)
+		err = dsm_bcast_need();
 	if (!err && r->space->policy.metadata == DSM_METADATA_RDMA)
 		err = dsm_dir_make(r);
 	if (err)

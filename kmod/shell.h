@@ -209,6 +209,13 @@ int dsm_rsync_letter(u16 node, u32 imm);
 int dsm_rsync_taken(u16 node, u32 imm);
 struct dsm_mr *dsm_rsync_offer(void *at, size_t bytes, u32 access, struct dsm_key *key);
 
+/* ---- bcast.c ---- */
+bool dsm_bcast_possible(void);
+int dsm_bcast_need(void);
+void dsm_bcast_free(void);
+void dsm_bcast_alarm(u64 at_ns);
+void dsm_bcast_datagram(void *ctx, const u8 *data, u32 len);
+
 /* ---- dir.c ---- */
 int dsm_dir_make(struct dsm_region *r);
 void dsm_dir_free(struct dsm_region *r);

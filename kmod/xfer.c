@@ -84,6 +84,8 @@ int dsm_shell_signal(void *ctx, u16 node, u32 imm)
 int dsm_shell_expand(void *ctx, u16 node, const u8 *request, u32 len, u32 brief, u8 *msg)
 {
 	static_assert(DSM_HDR_BYTES + sizeof(struct dsm_wire_page) <= DSM_BRIEF_BYTES);
+	/* Of which it is made. */
+	static_assert(DSM_HDR_BYTES + sizeof(struct dsm_wire_fetch) <= DSM_BRIEF_BYTES);
 
 	return dsm_fetch_expand(request, len, node, brief, msg);
 }

@@ -227,6 +227,9 @@ enum dsm_stat {
 	DSM_STAT_MSGS_BELOW_1K,
 	DSM_STAT_MSGS_BELOW_4K,
 	DSM_STAT_MSGS_LARGER,
+	DSM_STAT_BCAST_PAGES,		/* bcast=adaptive: pages multicast as home */
+	DSM_STAT_BCAST_HITS,		/* of page_transfers: by multicast */
+	DSM_STAT_BCAST_LOST,		/* that were multicast and asked for once more, since nothing or not all came */
 	DSM_STAT_COUNT
 };
 

@@ -116,15 +116,18 @@ static bool check_page(struct dsm_reader *r)
 {
 	static const u8 zeros[sizeof(((struct dsm_wire_moved *)0)->reserved)];
 	struct dsm_wire_moved moved = {};
+	struct dsm_wire_told told = {};
 	struct dsm_wire_page body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (r->bad || body.status > DSM_PAGE_STATUS_MOVED || body.grant > DSM_GRANT_EXCLUSIVE ||
+	if (r->bad || body.status > DSM_PAGE_STATUS_CAST || body.grant > DSM_GRANT_EXCLUSIVE ||
 	    body.loose > 1 || body.reserved2[0] || body.reserved2[1] || body.reserved2[2])
 		return false;
 	if (body.status == DSM_PAGE_STATUS_MOVED)
 		dsm_reader_take(r, &moved, sizeof(moved));
-	if (moved.bytes > DSM_MOVED_ZERO || memcmp(moved.reserved, zeros, sizeof(zeros)))
+	if (body.status == DSM_PAGE_STATUS_CAST)
+		dsm_reader_take(r, &told, sizeof(told));
+	if (told.reserved || moved.bytes > DSM_MOVED_ZERO || memcmp(moved.reserved, zeros, sizeof(zeros)))
 		return false;
 	if (body.status == DSM_PAGE_STATUS_DATA || moved.bytes == DSM_MOVED_DATA)
 		dsm_reader_skip(r, DSM_PAGE_BYTES);
@@ -321,7 +324,8 @@ int dsm_engine_check(const u8 *msg, u32 len,
 	case DSM_MSG_FETCH:
 		dsm_reader_take(&r, &fetch, sizeof(fetch));
 		if (!dsm_reader_done(&r) || fetch.want > DSM_WANT_EXCLUSIVE ||
-		    fetch.owner > DSM_MAX_NODES || fetch.reserved[0] || fetch.reserved[1])
+		    fetch.owner > DSM_MAX_NODES || fetch.cast > 1 || (fetch.have && !fetch.cast) || fetch.reserved ||
+		    fetch.reserved2)
 			return -EPROTO;
 		return touch(ctx, region, le32_to_cpu(fetch.idx), false);
 	case DSM_MSG_DIFF_DIRECT:

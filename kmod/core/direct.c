@@ -276,3 +276,26 @@ int dsm_direct_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_
 	dsm_act_send(acts, m);
 	return 0;
 }
+
+/**
+ * dsm_page_ack_key() - tell a writer of the registration of its last page's chunk
+ * @e: engine
+ * @p: page of the last entry
+ * @m: DIFF_ACK with room for one more entry
+ *
+ * Who writes pages that it never had to fetch knows no key from a PAGE reply.
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_ack_key(struct dsm_engine *e, const struct dsm_page *p, struct dsm_msgbuf *m)
+{
+	struct dsm_wire_ack ack = { .idx = cpu_to_le32(p->idx), .status = cpu_to_le32(DSM_ACK_KEY) };
+	struct dsm_key key;
+
+	if (p->space->policy.diffpath == DSM_DIFFPATH_MSG ||
+	    !dsm_env_key_find(p->space, p->idx, e->self, &key))
+		return;
+	ack.prev = cpu_to_le64(key.addr);
+	ack.ver = cpu_to_le64(key.rkey);
+	dsm_wire_put(m, &ack, sizeof(ack));
+}

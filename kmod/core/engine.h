@@ -22,6 +22,7 @@
 #include "stats.h"
 #include "waiter.h"
 
+struct dsm_bcast;
 struct dsm_engine;
 struct dsm_page;
 struct dsm_rsync;
@@ -104,19 +105,6 @@ enum dsm_sc_state {
 #define DSM_PF_STREAK 0x6000u
 #define DSM_PF_STREAK_ONE 0x2000u
 #define DSM_PF_PREDICTED 0x4000u	/* home: it came at a read, and no thread has written it since */
-
-/* The same place in regions with consistency=sc. */
-#define DSM_SCF_FRESH 0x01u	/* granted, and not used by any thread yet */
-#define DSM_SCF_EXTENDED 0x02u	/* its hold was extended already */
-#define DSM_SCF_RECALLED 0x04u	/* to be given up: a request in dsm_engine.sc_recalls, or with the shell */
-#define DSM_SCF_LOWER 0x08u	/* that has begun: what may not stay is no right any more */
-#define DSM_SCF_KEEP 0x10u	/* RECALLED: the right to read stays */
-#define DSM_SCF_REFUSED 0x20u	/* the owner could not give it up: the next thread hears of it */
-#define DSM_SCF_OWNED 0x40u	/* home: who is in dsm_sc.set may write */
-#define DSM_SCF_BUSY 0x80u	/* home: a request is being served */
-#define DSM_SCF_WRITE 0x100u	/* home: it is one to write */
-#define DSM_SCF_GRANTED 0x200u	/* home: it is granted, and not yet taken */
-#define DSM_SCF_QUEUED 0x400u	/* home: it had to wait for its turn */
 
 /**
  * struct dsm_sc - a page of a region with consistency=sc
@@ -288,11 +276,12 @@ struct dsm_interval {
  * @value:  page index or parties; a positive errno once a flag wait or arrival has failed; notices:
  *          bitmap of the release slots that wait for their acknowledgement
  * @key:    key of a lock, barrier or flag; fetches: address of the sink
- * @told:   lost nodes that the caller was told of before: see struct dsm_waiter
+ * @told:   lost nodes that the caller was told of before: see struct dsm_waiter; fetches: multicast that
+ *          the caller has
  * @up:     barriers: where @node sent its report: the manager, or a node that passed it on
  * @via:    barriers: who sent it to us
  * @count:  barriers: threads that arrived; fetches: registration of the sink
- * @gone:   barriers: how many of them have ended since
+ * @gone:   barriers: how many of them have ended since; fetches: a multicast will do
  * @episode: barriers: the one that the sender believes in
  */
 struct dsm_request {
@@ -330,6 +319,8 @@ struct dsm_request {
  * @flush:      releases have pages to flush: some process context must call dsm_rel_take()
  * @recall:     pages are recalled: some process context must call dsm_sc_take()
  * @run:        the ready queue is not empty: call dsm_engine_run() again
+ * @cast:       to be multicast: a struct dsm_wire_cast and a page; or NULL
+ * @cast_ns:    call dsm_bcast_expire() at that time, or earlier; 0: no need
  * @alarm_ns:   call dsm_array_retry() at that time, or earlier; 0: no need
  */
 struct dsm_actions {
@@ -342,6 +333,8 @@ struct dsm_actions {
 	bool flush;
 	bool recall;
 	bool run;
+	struct dsm_msgbuf *cast;
+	u64 cast_ns;
 	u64 alarm_ns;
 };
 
@@ -534,6 +527,7 @@ struct dsm_letters {
  * @sc_random:   state of the random part of holds
  * @sc_waiting:  threads of this node that wait for such a page; the shell's
  * @csm:         notices of regions with consistency=cashmere, and pages that others want
+ * @bcast:       regions with bcast=adaptive, or NULL; the shell's
  * @stats:       counters since the engine started
  *
  * Everything here is guarded by the one engine lock of the shell.
@@ -619,6 +613,7 @@ struct dsm_engine {
 	u32 sc_waiting;
 
 	struct dsm_csm csm;
+	struct dsm_bcast *bcast;
 
 	struct dsm_core_stats stats;
 };

@@ -9,6 +9,7 @@
  * Never walks page tables.
  */
 #include "fetch.h"
+#include "bcast.h"
 #include "csm.h"
 #include "diff.h"
 #include "move.h"
@@ -33,11 +34,14 @@ static void send_fetch(struct dsm_engine *e, struct dsm_page *p, u16 owner, stru
 		.idx = cpu_to_le32(p->idx),
 		.want = want_of(p),
 		.owner = owner == DSM_NO_NODE ? 0 : owner + 1,
+		.cast = dsm_bcast_takes(e, p),
 		.need = cpu_to_le64(p->need),
 	};
 	struct dsm_msgbuf *m;
 	struct dsm_key key;
 
+	if (body.cast)
+		body.have = cpu_to_le32(dsm_bcast_have(e, p));
 	/* I8: no fetch while an own diff is unacknowledged (L17). */
 	dsm_assert(!(p->flags & DSM_PF_UNACKED));
 	p->flags &= ~DSM_PF_READ;
@@ -243,6 +247,7 @@ static void answered(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 	if (p->home != e->self)
 		p->flags &= ~DSM_PF_LOOSE;
 	p->csm &= ~DSM_CSM_WRITER;
+	dsm_bcast_ended(p);
 	dsm_page_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 }
@@ -250,6 +255,7 @@ static void answered(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 /* Back to where it was before the fetch. */
 static void give_up(struct dsm_engine *e, struct dsm_page *p)
 {
+	dsm_bcast_ended(p);
 	if (p->state == DSM_PAGE_FET) {
 		dsm_fetch_wasted(e, p);
 		dsm_page_set_state(p, DSM_PAGE_INV);
@@ -346,6 +352,23 @@ static int lose(struct dsm_engine *e, struct dsm_page *p)
 	return 0;
 }
 
+/* The reply predates a notice that was applied meanwhile (L16, mutant M19). */
+static bool is_stale(const struct dsm_page *p, u64 ver)
+{
+	return ver < p->need || p->flags & DSM_PF_DISCARD;
+}
+
+static void ask_again(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	p->flags &= ~DSM_PF_DISCARD;
+	e->stats.stale_replies++;
+	/* Nobody may be waiting: a guess is not repeated. */
+	if (p->flags & DSM_PF_AHEAD)
+		unanswered(e, p, acts);
+	else
+		send_fetch(e, p, DSM_NO_NODE, acts);
+}
+
 static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_wire_page *body,
 		     const u8 *data, struct dsm_actions *acts)
 {
@@ -360,19 +383,9 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (!body->loose && !(p->flags & DSM_PF_LOOSE))
 		p->flags |= DSM_PF_HOMED;
 	p->dir &= ~DSM_DIR_OWNED;
-	/*
-	 * The reply predates a notice that was applied meanwhile (L16, mutant M19). Of an exclusive
-	 * page there is no newer version until it is given back.
-	 */
-	if (body->grant != DSM_GRANT_EXCLUSIVE &&
-	    (ver < p->need || (p->flags & DSM_PF_DISCARD))) {
-		p->flags &= ~DSM_PF_DISCARD;
-		e->stats.stale_replies++;
-		/* Nobody may be waiting: a guess is not repeated. */
-		if (p->flags & DSM_PF_AHEAD)
-			unanswered(e, p, acts);
-		else
-			send_fetch(e, p, DSM_NO_NODE, acts);
+	/* Of an exclusive page there is no newer version until it is given back. */
+	if (body->grant != DSM_GRANT_EXCLUSIVE && is_stale(p, ver)) {
+		ask_again(e, p, acts);
 		return -EAGAIN;
 	}
 	if (body->status == DSM_PAGE_STATUS_ZERO)
@@ -446,6 +459,11 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 		if (p->state == DSM_PAGE_UPG)
 			return ask_no_more(e, p, le16_to_cpu(body.home), acts);
 		return retry_at(e, p, le16_to_cpu(body.home), acts);
+	case DSM_PAGE_STATUS_CAST:
+		if (!dsm_bcast_takes(e, p) || body.grant != DSM_GRANT_NONE)
+			return -EPROTO;
+		p->flags |= DSM_PF_HOMED;
+		return dsm_bcast_on_told(e, p, le64_to_cpu(body.ver), r, acts);
 	case DSM_PAGE_STATUS_HOME:
 		err = take_home(e, p, le64_to_cpu(body.ver));
 		break;
@@ -463,6 +481,48 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 	if (!err)
 		answered(e, p, acts);
 	return err == -EAGAIN ? 0 : err;
+}
+
+/**
+ * dsm_fetch_cast() - the bytes of a fetch have come by multicast
+ * @e:     engine
+ * @p:     page in FET whose home has said so
+ * @ver:   their version
+ * @bytes: DSM_PAGE_BYTES
+ * @acts:  actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_fetch_cast(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 *bytes,
+		    struct dsm_actions *acts)
+{
+	if (is_stale(p, ver)) {
+		ask_again(e, p, acts);
+		return;
+	}
+	dsm_count(e, p->space, page_transfers);
+	dsm_count(e, p->space, bcast_hits);
+	install(e, p, ver, bytes, false, acts);
+	p->dir &= ~DSM_DIR_OWNED;
+	if (!dsm_page_has_word(p) || dsm_page_moves(p))
+		p->csm &= ~DSM_CSM_SOLE;
+	answered(e, p, acts);
+}
+
+/**
+ * dsm_fetch_plain() - they have not, or may not be used: ask for them by themselves
+ * @e:    engine
+ * @p:    page in FET, its last request answered
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_fetch_plain(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	p->dir |= DSM_CAST_NOT;
+	/* What was thrown away once is not what is asked for now. */
+	p->flags &= ~DSM_PF_DISCARD;
+	send_fetch(e, p, DSM_NO_NODE, acts);
 }
 
 /**
@@ -612,5 +672,6 @@ void dsm_fetch_on_read(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_acti
  */
 void dsm_fetch_peer_lost(struct dsm_engine *e, struct dsm_page *p)
 {
+	dsm_bcast_forget(e, p);
 	give_up(e, p);
 }

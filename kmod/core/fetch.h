@@ -36,6 +36,10 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 /* For dir.c: a page in FET is in the sharing set, and @owner has the only copy; or @status says why not. */
 void dsm_fetch_entered(struct dsm_engine *e, struct dsm_page *p, int status, u16 owner,
 		       struct dsm_actions *acts);
+/* For bcast.c: the bytes have come by multicast, or are to be asked for by themselves. */
+void dsm_fetch_cast(struct dsm_engine *e, struct dsm_page *p, u64 ver, const u8 *bytes,
+		    struct dsm_actions *acts);
+void dsm_fetch_plain(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* Step of a message PAGE (called by the dispatcher). */
 int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		       struct dsm_reader *r, struct dsm_actions *acts);

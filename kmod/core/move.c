@@ -16,6 +16,7 @@
  * unwritten, another node writes it first, or it is written here without being read.
  */
 #include "move.h"
+#include "bcast.h"
 #include "csm.h"
 #include "diff.h"
 #include "pipe.h"
@@ -222,6 +223,7 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 		p->flags |= DSM_PF_PREDICTED;
 	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE | DSM_CSM_WRITER);
 	p->dir &= ~DSM_DIR_OWNED;
+	dsm_bcast_ended(p);
 	dsm_page_set_state(p, DSM_PAGE_HOME);
 	dsm_page_fault(e, p, write, acts);
 	dsm_page_replay(e, p, acts);

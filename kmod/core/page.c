@@ -9,6 +9,7 @@
  * exactly one state whenever the engine lock is free. Never walks page tables.
  */
 #include "page.h"
+#include "bcast.h"
 #include "csm.h"
 #include "diff.h"
 #include "dir.h"
@@ -288,11 +289,8 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct ds
 		body.chunk_addr = cpu_to_le64(key.addr);
 		body.chunk_rkey = cpu_to_le32(key.rkey);
 	}
-	if (status == DSM_PAGE_STATUS_DATA) {
-		/*
-		 * The label was taken above; the bytes leave later, from the live
-		 * frame. They may be newer than the label, never older (2.1).
-		 */
+	if (status == DSM_PAGE_STATUS_DATA && !dsm_page_is_bcast(p)) {
+		/* They leave later, from the live frame: newer than the label perhaps, never older (2.1). */
 		dsm_env_frame_get(p->frame);
 		m->page = p->frame;
 		if (to->rkey) {
@@ -301,6 +299,9 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct ds
 		}
 	}
 	dsm_wire_put(m, &body, sizeof(body));
+	/* A multicast of the label is to be neither older nor newer (mutant M127). */
+	if (status == DSM_PAGE_STATUS_DATA && dsm_page_is_bcast(p))
+		dsm_wire_put(m, dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
 	dsm_act_send(acts, m);
 }
 
@@ -330,10 +331,13 @@ static bool defer(struct dsm_engine *e, struct dsm_page *p, const struct dsm_ask
 		.xid = to->xid,
 		.value = p->idx,
 		.key = to->raddr,
+		.told = to->have,
+		.gone = to->cast,
 		.count = to->rkey,
 	};
 	list_add_tail(&q->cont.link, &e->deferred);
 	p->flags |= DSM_PF_DEFERRED;
+	dsm_bcast_queued(e, p, to->node);
 	return true;
 }
 
@@ -344,13 +348,15 @@ static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct ds
 	bool zero = !p->frame || (!p->ver && p->state == DSM_PAGE_HOME);
 	u8 grant = DSM_GRANT_NONE;
 
-	dsm_count(e, p->space, fetches_served);
 	if (dsm_page_is_csm(p))
 		grant = dsm_csm_register(e, p, to->node, to->want);
 	else
 		dsm_rel_shared(e, p);
 	if (dsm_moves_to(p, to->node))
 		grant = DSM_GRANT_SOLE;
+	if (!zero && grant == DSM_GRANT_NONE && dsm_bcast_serve(e, p, to, acts))
+		return;
+	dsm_count(e, p->space, fetches_served);
 	reply_page(e, p, to, zero ? DSM_PAGE_STATUS_ZERO : DSM_PAGE_STATUS_DATA, grant, e->self,
 		   acts);
 }
@@ -448,7 +454,8 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 		/* Who is lost gets nothing: it would never give it back. */
 		if (dsm_engine_alive(e, q->node))
 			dsm_page_serve(e, p, &(struct dsm_asker){ .node = q->node, .want = q->op,
-								  .owner = DSM_NO_NODE, .xid = q->xid,
+								  .owner = DSM_NO_NODE, .cast = q->gone,
+								  .have = q->told, .xid = q->xid,
 								  .raddr = q->key, .rkey = q->count }, acts);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	}
@@ -474,6 +481,8 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 
 	dsm_reader_take(r, &body, sizeof(body));
 	to.want = body.want;
+	to.cast = body.cast;
+	to.have = le32_to_cpu(body.have);
 	if (body.owner)
 		to.owner = body.owner - 1;
 	to.raddr = le64_to_cpu(body.sink.addr);
@@ -486,29 +495,6 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 		return -EPROTO;
 	dsm_page_serve(e, p, &to, acts);
 	return 0;
-}
-
-/**
- * dsm_page_ack_key() - tell a writer of the registration of its last page's chunk
- * @e: engine
- * @p: page of the last entry
- * @m: DIFF_ACK with room for one more entry
- *
- * Who writes pages that it never had to fetch knows no key from a PAGE reply.
- *
- * Context: engine lock held.
- */
-void dsm_page_ack_key(struct dsm_engine *e, const struct dsm_page *p, struct dsm_msgbuf *m)
-{
-	struct dsm_wire_ack ack = { .idx = cpu_to_le32(p->idx), .status = cpu_to_le32(DSM_ACK_KEY) };
-	struct dsm_key key;
-
-	if (p->space->policy.diffpath == DSM_DIFFPATH_MSG ||
-	    !dsm_env_key_find(p->space, p->idx, e->self, &key))
-		return;
-	ack.prev = cpu_to_le64(key.addr);
-	ack.ver = cpu_to_le64(key.rkey);
-	dsm_wire_put(m, &ack, sizeof(ack));
 }
 
 /**

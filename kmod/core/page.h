@@ -76,6 +76,8 @@ struct dsm_asker {
 	u16 node;
 	u16 owner;		/* metadata=rdma: who had the only copy, or DSM_NO_NODE */
 	u8 want;
+	bool cast;		/* bcast=adaptive: a multicast will do; it has that of number @have */
+	u32 have;
 	bool brief;
 	u32 xid;
 	u64 raddr;

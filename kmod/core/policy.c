@@ -11,8 +11,6 @@
 #include "dir.h"
 #include "presets.h"
 
-static const char * const keys_later[] = { "bcast" };
-
 static const char * const consistencies[] = { "hlrc", "sc", "cashmere" };
 
 /* Settings that are one of a few words; the word's place is the value. */
@@ -30,6 +28,7 @@ static const struct choice {
 	{ "metadata", offsetof(struct dsm_policy, metadata), { "msg", "rdma" }, "msg or rdma" },
 	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
 	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
+	{ "bcast", offsetof(struct dsm_policy, bcast), { "off", "adaptive" }, "off or adaptive" },
 	{ "predict", offsetof(struct dsm_policy, predict), { "off", "on" }, "on or off" },
 	{ "around", offsetof(struct dsm_policy, around), { "off", "on", "again" },
 	  "on, off or again" },
@@ -37,7 +36,7 @@ static const struct choice {
 };
 
 #define KNOWN_KEYS \
-	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, predict, around, level"
+	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level"
 
 struct word {
 	const char *at;
@@ -47,14 +46,6 @@ struct word {
 static bool word_is(const struct word *w, const char *s)
 {
 	return strlen(s) == w->len && !memcmp(w->at, s, w->len);
-}
-
-static bool word_in(const struct word *w, const char * const *list, u32 n)
-{
-	while (n--)
-		if (word_is(w, list[n]))
-			return true;
-	return false;
 }
 
 static int parse_u32(const struct word *w, u32 *out)
@@ -261,11 +252,6 @@ static int set_one(struct dsm_policy *p, const struct word *key, const struct wo
 	for (i = 0; i < ARRAY_SIZE(choices); i++)
 		if (word_is(key, choices[i].key))
 			return set_choice(p, &choices[i], val, why, why_bytes);
-	if (word_in(key, keys_later, ARRAY_SIZE(keys_later))) {
-		snprintf(why, why_bytes, "setting '%.*s' is not in this version", (int)key->len,
-			 key->at);
-		return -EOPNOTSUPP;
-	}
 	snprintf(why, why_bytes, "unknown setting '%.*s'; known: " KNOWN_KEYS, (int)key->len,
 		 key->at);
 	return -EINVAL;
@@ -303,6 +289,21 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 	    (p->diff != DSM_DIFF_MODE_ORIG || p->diffpath != DSM_DIFFPATH_MSG)) {
 		snprintf(why, why_bytes,
 			 "home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time");
+		return -EINVAL;
+	}
+	if (p->bcast == DSM_BCAST_ADAPTIVE && p->consistency == DSM_CONSISTENCY_SC) {
+		snprintf(why, why_bytes,
+			 "bcast=adaptive needs consistency=hlrc or cashmere: with sc a page comes with its right, to one node");
+		return -EINVAL;
+	}
+	if (p->bcast == DSM_BCAST_ADAPTIVE && p->fetch != DSM_FETCH_COPY) {
+		snprintf(why, why_bytes,
+			 "bcast=adaptive needs fetch=copy: a home counts who asks, and what it sends is the page of one moment");
+		return -EINVAL;
+	}
+	if (p->bcast == DSM_BCAST_ADAPTIVE && (p->home == DSM_HOME_MIGRATE_BARRIER || p->predict)) {
+		snprintf(why, why_bytes,
+			 "bcast=adaptive needs another home than migrate@barrier, and predict=off: a home that is to move says so with the page itself");
 		return -EINVAL;
 	}
 	if (p->predict && p->home != DSM_HOME_MIGRATE) {
@@ -422,8 +423,9 @@ void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",diff=pipe:%u:%u",
 			       p->pipe_bytes, p->pipe_depth);
 	for (i = 0; i < ARRAY_SIZE(choices); i++) {
-		/* Only cashmere has a choice; few want one process. */
+		/* Said only where it is not the usual. */
 		if ((choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata) ||
+		    (choices[i].offset == offsetof(struct dsm_policy, bcast) && !p->bcast) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, predict) && !p->predict) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, level) && !p->level))
 			continue;

@@ -47,6 +47,9 @@ enum dsm_sync { DSM_SYNC_MSG, DSM_SYNC_RDMA };
 /* For sync=rdma: queue locks, or seed 000's array locks and array-and-sense barriers. */
 enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
 
+/* Pages that several nodes read are multicast by their home, or none is. */
+enum dsm_bcast_policy { DSM_BCAST_OFF, DSM_BCAST_ADAPTIVE };
+
 /* Who is a participant of the protocol: a node with all its processes, or one process, which has its node to itself. */
 enum dsm_level { DSM_LEVEL_TWO, DSM_LEVEL_ONE };
 
@@ -69,6 +72,7 @@ enum dsm_around { DSM_AROUND_OFF, DSM_AROUND_ON, DSM_AROUND_AGAIN };
  * @metadata:    enum dsm_metadata
  * @sync:        enum dsm_sync
  * @algo:        enum dsm_algo
+ * @bcast:       enum dsm_bcast_policy
  * @predict:     1 = home=migrate: pages that are read, then written, by one node after the other move at the read
  * @around:      enum dsm_around
  * @level:       enum dsm_level
@@ -86,6 +90,7 @@ struct dsm_policy {
 	u8 metadata;
 	u8 sync;
 	u8 algo;
+	u8 bcast;
 	u8 predict;
 	u8 around;
 	u8 level;

@@ -60,7 +60,11 @@ static const struct dsm_preset presets[] = {
 	  .policy = { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE,
 		      .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
 		      .diffpath = DSM_DIFFPATH_MSG } },
-	{ .name = "csm-adb", .lacks = "bcast=adaptive", .instead = "csm-dms" },
+	{ .name = "csm-adb",
+	  .policy = { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH,
+		      .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG,
+		      .diffpath = DSM_DIFFPATH_WRITE, .metadata = DSM_METADATA_RDMA,
+		      .sync = DSM_SYNC_RDMA, .bcast = DSM_BCAST_ADAPTIVE } },
 	/* No seed has it: one writer or many readers, and the page comes with the right. */
 	{ .name = "sc",
 	  .policy = { .consistency = DSM_CONSISTENCY_SC, .fetch = DSM_FETCH_COPY,

@@ -10,6 +10,7 @@
  * shell does, between dsm_rel_take(), dsm_rel_downgraded() and dsm_rel_diffed().
  */
 #include "release.h"
+#include "bcast.h"
 #include "csm.h"
 #include "dir.h"
 #include "interval.h"
@@ -132,6 +133,7 @@ static void open_release(struct dsm_engine *e, struct dsm_actions *acts)
  */
 u64 dsm_rel_request(struct dsm_engine *e, struct dsm_actions *acts)
 {
+	dsm_bcast_released(e);
 	if (!e->dirty)
 		return e->rel_seq;
 	if (e->rel_seq - e->rel_done >= DSM_REL_SLOTS) {

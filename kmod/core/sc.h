@@ -10,6 +10,19 @@
 
 #include "page.h"
 
+/* dsm_page.flags in regions with consistency=sc. */
+#define DSM_SCF_FRESH 0x01u	/* granted, and not used by any thread yet */
+#define DSM_SCF_EXTENDED 0x02u	/* its hold was extended already */
+#define DSM_SCF_RECALLED 0x04u	/* to be given up: a request in dsm_engine.sc_recalls, or with the shell */
+#define DSM_SCF_LOWER 0x08u	/* that has begun: what may not stay is no right any more */
+#define DSM_SCF_KEEP 0x10u	/* RECALLED: the right to read stays */
+#define DSM_SCF_REFUSED 0x20u	/* the owner could not give it up: the next thread hears of it */
+#define DSM_SCF_OWNED 0x40u	/* home: who is in dsm_sc.set may write */
+#define DSM_SCF_BUSY 0x80u	/* home: a request is being served */
+#define DSM_SCF_WRITE 0x100u	/* home: it is one to write */
+#define DSM_SCF_GRANTED 0x200u	/* home: it is granted, and not yet taken */
+#define DSM_SCF_QUEUED 0x400u	/* home: it had to wait for its turn */
+
 /* ---- for page.c: what dsm_page_fault(), _right(), _busy(), _peer_lost() are for such a page ---- */
 int dsm_sc_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct dsm_actions *acts);
 enum dsm_page_right dsm_sc_right(const struct dsm_page *p);

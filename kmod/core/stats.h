@@ -23,6 +23,7 @@ struct dsm_core_stats {
 	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
 	u64 letters, letters_by_message;
 	u64 dir_changes, dir_looks;
+	u64 bcast_pages, bcast_hits, bcast_lost;
 	u64 excl_enters, excl_breaks, migrations, migration_attempts, predictions, prediction_hits;
 };
 

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 14u
+#define DSM_WIRE_VERSION 15u
 #endif
 
 /**
@@ -219,11 +219,14 @@ struct dsm_wire_fetch {
 	__le32 idx;
 	u8 want;			/* enum dsm_fetch_want */
 	u8 owner;			/* metadata=rdma: the node that has the only copy, plus one; or 0 */
-	u8 reserved[2];
+	u8 cast;			/* bcast=adaptive: may be answered with CAST */
+	u8 reserved;
 	__le64 need;
+	__le32 have;			/* number of the multicast of the page that is here, or 0 */
+	__le32 reserved2;
 	struct dsm_wire_sink sink;
 };
-static_assert(sizeof(struct dsm_wire_fetch) == 32);
+static_assert(sizeof(struct dsm_wire_fetch) == 40);
 
 enum dsm_page_status {
 	DSM_PAGE_STATUS_DATA,		/* DSM_PAGE_BYTES follow */
@@ -233,6 +236,7 @@ enum dsm_page_status {
 	DSM_PAGE_STATUS_WRITTEN,	/* the bytes are where the request's sink said */
 	DSM_PAGE_STATUS_GONE,		/* lost with the node that had the only copy */
 	DSM_PAGE_STATUS_MOVED,		/* you are home now: struct dsm_wire_moved follows */
+	DSM_PAGE_STATUS_CAST,		/* it was multicast: struct dsm_wire_told follows */
 };
 
 /*
@@ -266,6 +270,15 @@ struct dsm_wire_moved {
 	u8 reserved[6];
 };
 static_assert(sizeof(struct dsm_wire_moved) == 16);
+
+/* Behind a PAGE with status CAST; its version is the multicast's. See bcast.c. */
+struct dsm_wire_told {
+	__le64 key;			/* where the sum was taken */
+	__le64 sum;			/* of the page's bytes */
+	__le32 number;			/* of the multicast, from 1 */
+	__le32 reserved;
+};
+static_assert(sizeof(struct dsm_wire_told) == 24);
 
 /*
  * DIFF: messaging.md 2.2. One pack header, then page records, each 8-byte aligned.

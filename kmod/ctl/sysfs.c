@@ -233,6 +233,9 @@ static const char * const stat_names[] = {
 	[DSM_STAT_MSGS_BELOW_1K] = "msgs_below_1k",
 	[DSM_STAT_MSGS_BELOW_4K] = "msgs_below_4k",
 	[DSM_STAT_MSGS_LARGER] = "msgs_larger",
+	[DSM_STAT_BCAST_PAGES] = "bcast_pages",
+	[DSM_STAT_BCAST_HITS] = "bcast_hits",
+	[DSM_STAT_BCAST_LOST] = "bcast_lost",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

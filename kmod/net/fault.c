@@ -14,6 +14,7 @@
  *                     never sent
  *   withhold ON       credits are not given back while ON is 1
  *   overrun ON        messages go out without credit while ON is 1
+ *   datagrams N       of N multicast datagrams received, of anybody, one is lost; 0: none
  *
  * Changes nothing by itself: what follows is the doing of the code that is tested.
  */
@@ -163,6 +164,8 @@ int dsm_net_fault(struct dsm_net *net, u16 node, const char *what, u32 a, u32 b)
 		give_withheld(peer);
 	else if (!strcmp(what, "overrun"))
 		overrun(peer, a);
+	else if (!strcmp(what, "datagrams"))
+		err = dsm_mcast_drop(net, a);
 	else
 		err = -EINVAL;
 	dsm_peer_put(peer);

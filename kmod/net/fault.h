@@ -34,6 +34,9 @@ void dsm_forge_message(struct dsm_msgbuf *msg);
 void dsm_forge_bulk(struct ib_rdma_wr *rdma);
 void dsm_forge_brief(u32 *imm);
 
+/* mcast.c */
+int dsm_mcast_drop(struct dsm_net *net, u32 of);
+
 /* fault.c */
 void dsm_fault_body(struct dsm_peer *peer, struct dsm_msgbuf *msg);
 void dsm_fault_change_brief(struct dsm_peer *peer, u32 *imm);

@@ -95,6 +95,7 @@ static void close_all(struct dsm_net *net, int err, const char *reason)
 	spin_unlock(&net->lock);
 	wake_up_all(&net->idle);
 	wait_event(net->idle, is_unused(net));
+	dsm_net_mcast_close(net);
 }
 
 static void device_put(struct dsm_net *net)

@@ -6,6 +6,7 @@
  *
  * Lock order, outermost first:
  *   nets_mutex (net.c)            list of transports; device removal and start/stop
+ *   mcast_lock (mcast.c)          making and leaving the multicast group
  *   handler mutex of a cm_id      rdma_cm calls cm.c with it held
  *   dsm_peer.setup                building queue pairs against tearing them down
  *   dsm_cq.polling                one thread at a time takes completions off a queue
@@ -13,7 +14,7 @@
  *   dsm_resume.old_lock           list of connections that were replaced
  *   dsm_net.lock                  peer list, slots, own identity
  *   dsm_peer.lock (BH)            credits, queues, posting, peer state
- * The first six may sleep; none but dsm_cq.polling is held across a call of dsm_net_ops, none at
+ * The first seven may sleep; none but dsm_cq.polling is held across a call of dsm_net_ops, none at
  * all across a wait for the network.
  */
 #ifndef DSM_NET_NET_H
@@ -481,6 +482,7 @@ struct dsm_peer {
  * @vector:    completion vectors given out so far
  * @dev_name:  for status; outlives the device
  * @listen:    listening id
+ * @mcast:     the cluster's group, or NULL (mcast.c)
  * @ack_timeout: how long a queue pair waits, 4.096 us << this; sized to the bound
  * @retries:   and how often it tries again
  * @settle:    jiffies between drain and destruction of a queue pair
@@ -524,6 +526,7 @@ struct dsm_net {
 	atomic_t vector;
 	char dev_name[IB_DEVICE_NAME_MAX];
 	struct rdma_cm_id *listen;
+	struct dsm_mcast *mcast;
 	u8 ack_timeout;
 	u8 retries;
 	unsigned long settle;
@@ -677,11 +680,6 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
 void dsm_sq_post(struct dsm_qp *qp);
 void dsm_sq_flush(struct dsm_qp *qp);
 void dsm_sq_purge(struct dsm_qp *qp);
-
-/* ping.c */
-const char *dsm_ping_recv(struct dsm_qp *qp, const u8 *msg, u32 len, u32 xid);
-const char *dsm_ping_answered(struct dsm_qp *qp, const u8 *msg, u32 len, u32 xid);
-void dsm_ping_received(struct dsm_peer *peer, u64 ns);
 
 /* tune.c */
 u32 dsm_tune(enum dsm_net_tunable which);

@@ -11,7 +11,7 @@
  */
 #include <linux/sched/signal.h>
 
-#include "net.h"
+#include "ping.h"
 
 /* An answer that takes longer is not worth spinning for. */
 #define SPIN_NS (3 * NSEC_PER_MSEC)

@@ -11,7 +11,7 @@
  * first, in order.
  */
 #include "fault.h"
-#include "net.h"
+#include "ping.h"
 #include "../core/seq.h"
 
 /*

@@ -44,6 +44,8 @@ struct dsm_net_hello {
  *             peer is then dropped.
  * @xfer_done: a transfer is back; the callee owns it again. Exactly once per transfer accepted by
  *             dsm_net_xfer(), before peer_lost. Process context, no lock held
+ * @datagram:  a datagram of dsm_net_mcast_open()'s group, of anybody, this node too: its header is not checked.
+ *             Serial. Process context, no lock held
  * @signal:    a peer's DSM_XFER_SIGNAL has landed. Context as @recv; -EPROTO drops the peer
  * @expand:    the peer answered a request briefly, see struct dsm_msgbuf: fill in the message, for
  *             @recv. Return its length, at most DSM_BRIEF_BYTES, or -EPROTO, which drops the peer
@@ -54,6 +56,7 @@ struct dsm_net_ops {
 	void (*peer_lost)(void *ctx, u16 node, const char *reason, int err);
 	int (*recv)(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
 	void (*xfer_done)(void *ctx, struct dsm_xfer *xfer);
+	void (*datagram)(void *ctx, const u8 *data, u32 len);
 	int (*signal)(void *ctx, u16 node, u32 imm);
 	int (*expand)(void *ctx, u16 node, const u8 *request, u32 len, u32 brief, u8 *msg);
 };
@@ -88,7 +91,7 @@ struct dsm_net_config {
 #define DSM_NET_PORT 18515
 
 /* Most bytes of a message that a brief answer stands for, and of a request that is answered so. */
-#define DSM_BRIEF_BYTES 64u
+#define DSM_BRIEF_BYTES 72u
 
 #define DSM_NET_SIZES 4		/* classes of messages' sizes, as counted */
 
@@ -291,6 +294,23 @@ int dsm_net_self_open(struct dsm_net *net);
 bool dsm_net_has_one_sided(const struct dsm_net *net);
 /* Does it do atomics? (siw does not.) */
 bool dsm_net_has_atomics(const struct dsm_net *net);
+
+/* ---- multicasts ---- */
+
+/* Does the device have datagrams and multicast? (siw has not.) */
+bool dsm_net_has_mcast(struct dsm_net *net);
+/*
+ * Join the cluster's group. -EOPNOTSUPP (device), -ENOMEM, -ETIMEDOUT, -ESHUTDOWN, or what rdma_cm says. Not from
+ * within dsm_net_ops.
+ */
+int dsm_net_mcast_open(struct dsm_net *net);
+/* No datagram is told of any more. If it is not open, nothing happens. */
+void dsm_net_mcast_close(struct dsm_net *net);
+/*
+ * Multicast @msg, one struct dsm_wire_cast and a page, in parts; consumes it. What finds no room is lost, as it may
+ * be anywhere on its way.
+ */
+void dsm_net_cast(struct dsm_net *net, struct dsm_msgbuf *msg);
 
 #define DSM_MR_READ 1u
 #define DSM_MR_WRITE 2u

@@ -7,7 +7,8 @@ import pairs
 from scene import join_ranks, region, start_ranks
 
 CONSISTENCY = {"sc": "sc", "csm-s": "cashmere", "csm-none": "cashmere", "csm-none-mg": "cashmere",
-               "auto": "cashmere", "csm-ms": "cashmere", "csm-dms": "cashmere", "csm-ms-mg": "cashmere"}
+               "auto": "cashmere", "csm-ms": "cashmere", "csm-dms": "cashmere",
+               "csm-adb": "cashmere", "csm-ms-mg": "cashmere"}
 SECONDS_PER_ROUND = 6.0	# of all tests together, at the very most
 
 

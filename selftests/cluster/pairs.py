@@ -18,7 +18,7 @@ AXES = (("fetch", ("copy", "nocopy", "read")),
         ("sync", ("msg", "rdma", "rdma,algo=array")),
         ("grain", ("1,around=again", "4", "8")))
 PRESETS = ("hlrc", "hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "csm-s", "csm-none",
-           "csm-none-mg", "csm-ms", "csm-dms", "csm-ms-mg", "auto", "sc")
+           "csm-none-mg", "csm-ms", "csm-dms", "csm-adb", "csm-ms-mg", "auto", "sc")
 REGION = "1M"
 NAME = object()		# in a program's arguments: its region's name
 # More than half of the pages: only then diffpath=auto has a chunk registered.

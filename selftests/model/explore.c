@@ -58,6 +58,8 @@ static u32 node_actions(struct act *acts, u32 n, u32 i)
 	/* A pause may be long: what was written before need not pile up. */
 	if (!list_empty(&node->e.arrays_pausing) && w.n_reading < MAX_XFERS / 2)
 		n = add(acts, n, ACT_RETRY, i, 0, 12 + i, &node->retry_stamp);
+	if (bcast_waits(node))
+		n = add(acts, n, ACT_EXPIRE, i, 0, 4 + i, &node->expire_stamp);
 	if (lose_enabled(node))
 		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
 	if ((w.set.fetch == DSM_FETCH_READ || w.set.diffpath != DSM_DIFFPATH_MSG) && !node->registered)
@@ -110,6 +112,8 @@ static u32 env_actions(struct act *acts, u32 n)
 		if (w.l->flags & LITMUS_KILL && thread_can_be_killed(t))
 			end = add(acts, end, ACT_ENV_KILL, i, 0, 0, NULL);
 	}
+	for (i = 0; i < w.n_grams; i++)
+		end = add(acts, end, ACT_ENV_DROP, i, 0, 0, NULL);
 	if (w.l->flags & LITMUS_CRASH && w.crashed < 0)
 		for (i = 0; i < w.l->nodes; i++)
 			end = add(acts, end, ACT_ENV_CRASH, i, 0, 0, NULL);
@@ -126,13 +130,17 @@ u32 world_actions(struct act *acts, u32 *n_env)
 	for (i = 0; i < w.l->nodes; i++)
 		n = node_actions(acts, n, i);
 	for (i = 0; i < w.n_flying; i++)
-		n = add(acts, n, w.flying[i].posted ? ACT_READ : ACT_DELIVER, i, 0, 32 + w.flying[i].id,
-			&w.flying[i].stamp);
+		if (!w.flying[i].posted || !(w.l->flags & LITMUS_HOLD) || w.pipe[3])
+			n = add(acts, n, w.flying[i].posted ? ACT_READ : ACT_DELIVER, i, 0, 32 + w.flying[i].id,
+				&w.flying[i].stamp);
 	for (i = 0; i < w.n_reading; i++)
 		n = reading_actions(acts, n, i);
 	for (i = 0; i < w.n_signals; i++)
 		if (!w.node[w.signal[i].to].dead)
 			n = add(acts, n, ACT_SIGNAL, i, 0, 32 + w.signal[i].id, &w.signal[i].stamp);
+	for (i = 0; i < w.n_grams; i++)
+		if (!w.node[w.gram[i].to].dead)
+			n = add(acts, n, ACT_GRAM, i, 0, 32 + w.gram[i].id, &w.gram[i].stamp);
 	/* Nearly sorted, and short. */
 	for (i = 1; i < n; i++) {
 		struct act act = acts[i];
@@ -194,6 +202,15 @@ static void perform(const struct act *act)
 		break;
 	case ACT_RECALL:
 		recaller_step(&w.node[act->a], act->b);
+		break;
+	case ACT_GRAM:
+		gram_deliver(act->a);
+		break;
+	case ACT_EXPIRE:
+		bcast_expire(&w.node[act->a]);
+		break;
+	case ACT_ENV_DROP:
+		gram_forget(act->a);
 		break;
 	case ACT_ENV_TIMEOUT:
 		thread_time_out(&w.thread[act->a]);

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Programs for regions with consistency=cashmere: those of litmus.c that hlrc has to pass too, and those about
- * what only cashmere promises or does.
+ * what only cashmere promises or does. And programs again, with bcast=adaptive.
  */
 #include "model.h"
 
@@ -36,6 +36,14 @@ static const char * const as_at_barrier[] = { "L7", "L15", "L17", "kept", "mix",
 /* And with home=migrate too. */
 static const char * const as_moved_dir[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "around", "crash-only" };
 
+/* With bcast=adaptive those in which copies are made while something else goes on. */
+static const char * const as_cast[] = {
+	"L9", "L16", "L17", "L24", "L30", "alone", "look", "mix", "crash-all", "L38", "drop", "turns", "crash-only",
+};
+
+/* And with metadata=rdma, or home=migrate, too. */
+static const char * const as_cast_more[] = { "L16", "mix", "L38", "drop", "turns", "crash-only" };
+
 static bool is_of(const struct litmus *l, const char * const *names, u32 n)
 {
 	while (n--)
@@ -46,6 +54,9 @@ static bool is_of(const struct litmus *l, const char * const *names, u32 n)
 
 static bool applies(const struct litmus *l, u32 flags)
 {
+	if (flags & LITMUS_BCAST)
+		return flags & (LITMUS_DIR | LITMUS_MIGRATE) ? is_of(l, as_cast_more, ARRAY_SIZE(as_cast_more)) :
+							       is_of(l, as_cast, ARRAY_SIZE(as_cast));
 	if (flags & LITMUS_AT_BARRIER)
 		return is_of(l, as_at_barrier, ARRAY_SIZE(as_at_barrier));
 	if (flags & LITMUS_DIR)
@@ -146,6 +157,33 @@ PROG(roi_c, STORE(1, 3, 7), ROI(3), STORE(0, 3, 4), LOCK(0), INC(0, 0), UNLOCK(0
 PROG(unclaim_a, UNCLAIM, LOCK(0), INC(0, 0), STORE(1, 0, 1), UNLOCK(0), UNCLAIM, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), UNCLAIM);
 PROG(unclaim_b, LOCK(0), INC(0, 0), UNLOCK(0), UNCLAIM, LOAD(0, 1, 1), STORE(0, 1, 1), LOCK(1), STORE(1, 1, 3), UNLOCK(1), UNCLAIM);
 
+/* L6 where several read: they read again and again, while siblings take their copies away. */
+PROG(wide_w, STORE(0, 0, 1), RELEASE, STORE(0, 0, 2), RELEASE, STORE(0, 0, 3), RELEASE);
+PROG(wide_r, LOAD(0, 0, 0), LOAD(0, 0, 1), LOAD(0, 0, 2), LOAD(0, 0, 3));
+PROG(wide_a, ACQUIRE, ACQUIRE, ACQUIRE);
+
+/* A copy with more than its label says is lost, and a multicast of the same label has come meanwhile. */
+PROG(late_w, STORE(0, 0, 1), RELEASE, TELL(0), STORE(0, 0, 2), TELL(1));
+PROG(late_r, HEAR(0), LOAD(0, 0, 0), LOAD(0, 0, 1), LOAD(0, 0, 2), LOAD(0, 0, 3));
+PROG(late_a, HEAR(1), ACQUIRE, ACQUIRE);
+PROG(late_c, HEAR(1), STORE(1, 0, 1), RELEASE, STORE(1, 0, 2), RELEASE, STORE(1, 0, 3), RELEASE);
+
+/* A copy labelled before a multicast of a later version is made would leave after it, with bytes written since. */
+PROG(early_w, STORE(0, 0, 1), RELEASE, TELL(0), STORE(0, 0, 2), RELEASE, TELL(1), HEAR(2), STORE(0, 0, 3), TELL(3));
+PROG(early_a, HEAR(3), ACQUIRE);
+PROG(early_c, HEAR(1), PREFETCH(0), TELL(2));
+
+/* L29: late, repeated and partial multicasts of versions that a node knows to be old. */
+PROG(l29_w, LOCK(0), INC(0, 0), INC(0, DSM_PAGE_BYTES - 1), UNLOCK(0), LOOP(2, 0));
+PROG(l29_r, LOCK(0), LOAD(0, 0, 0), LOAD(0, DSM_PAGE_BYTES - 1, 1), UNLOCK(0), LOOP(2, 0));
+
+static const struct litmus casts[] = {
+	{ "L6wide", 3, 5, { A, B, B, C, C }, LITMUS_SMALL_LOG, { wide_w, wide_r, wide_a, wide_r, wide_a }, NULL },
+	{ "L6late", 3, 4, { A, B, B, C }, LITMUS_SMALL_LOG, { late_w, late_r, late_a, late_c }, NULL },
+	{ "L6early", 3, 4, { A, B, B, C }, LITMUS_HOLD, { early_w, late_r, early_a, early_c }, NULL },
+	{ "L29", 4, 4, { A, B, C, 3 }, 0, { l29_w, l29_r, l29_r, l29_r }, NULL },
+};
+
 static const struct litmus unclaims[] = {
 	{ "roi", 3, 3, { A, B, C }, LITMUS_QUIET, { roi_a, roi_b, roi_c }, NULL },
 	{ "unclaim", 3, 3, { A, B, C }, 0, { unclaim_a, unclaim_b, unclaim_a }, NULL },
@@ -172,7 +210,8 @@ static const struct litmus own[] = {
 };
 
 #define LISTED_MAX 64u	/* of litmus_moves.c, with both consistencies */
-struct litmus litmus_csm_list[LISTED_MAX + 6 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own) + ARRAY_SIZE(unclaims)) + 2 * ARRAY_SIZE(moves)];
+struct litmus litmus_csm_list[LISTED_MAX + 6 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own) + ARRAY_SIZE(unclaims)) + 2 * ARRAY_SIZE(moves) +
+			      4 * (ARRAY_SIZE(as_cast) + ARRAY_SIZE(casts))];
 u32 litmus_csm_count;
 
 static void add(const struct litmus *l, const char *how, u32 flags)
@@ -190,6 +229,7 @@ static void add_all(const char *how, u32 flags)
 {
 	u32 i, k;
 
+	flags |= LITMUS_CSM;
 	for (i = 0; i < ARRAY_SIZE(as_hlrc); i++)
 		for (k = 0; k < litmus_count; k++)
 			if (!strcmp(litmus_list[k].name, as_hlrc[i]) && applies(&litmus_list[k], flags))
@@ -201,6 +241,21 @@ static void add_all(const char *how, u32 flags)
 		add(&unclaims[i], how, flags | LITMUS_MOVES);
 	for (i = 0; i < litmus_moves_count && flags & LITMUS_AT_BARRIER; i++)
 		add(&litmus_moves_list[i], how, flags);
+}
+
+static void add_casts(const char *how, u32 flags)
+{
+	u32 i;
+
+	flags |= LITMUS_BCAST;
+	for (i = 0; i < litmus_count; i++)
+		if (applies(&litmus_list[i], flags))
+			add(&litmus_list[i], how, flags);
+	for (i = 0; i < ARRAY_SIZE(own) && flags & LITMUS_CSM; i++)
+		if (applies(&own[i], flags))
+			add(&own[i], how, flags);
+	for (i = 0; i < ARRAY_SIZE(casts); i++)
+		add(&casts[i], how, flags);
 }
 
 /* Once per program. */
@@ -218,4 +273,8 @@ void litmus_csm_init(void)
 		add(&moves[i], "dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE);
 	add_all("atb", LITMUS_CSM | LITMUS_AT_BARRIER);
 	add_all("hatb", LITMUS_AT_BARRIER);
+	add_casts("cast", 0);
+	add_casts("castcsm", LITMUS_CSM);
+	add_casts("castdir", LITMUS_CSM | LITMUS_DIR);
+	add_casts("castmg", LITMUS_CSM | LITMUS_MIGRATE);
 }

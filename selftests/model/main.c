@@ -64,6 +64,11 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	s->fast &= !s->rdma && !(l->flags & LITMUS_CSM);
 	if (l->flags & LITMUS_CSM && s->fetch == DSM_FETCH_READ)
 		s->fetch = DSM_FETCH_NOCOPY;
+	if (l->flags & LITMUS_BCAST) {
+		s->fetch = DSM_FETCH_COPY;
+		s->late_dma = true;
+		s->untold = l->flags & LITMUS_UNTOLD;
+	}
 	if (l->flags & LITMUS_AT_BARRIER)
 		s->first_touch = true;
 	if (l->flags & (LITMUS_MIGRATE | LITMUS_MOVES)) {

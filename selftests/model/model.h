@@ -29,6 +29,7 @@
 #define MAX_FLYING 64		/* messages under way */
 #define MAX_XFERS 48		/* transfers under way */
 #define MAX_SIGNALS 32		/* signals under way */
+#define MAX_GRAMS 64		/* parts of multicasts under way */
 #define MAX_STEPS 6000		/* of one run; more counts as "goes on for ever" */
 #define MAX_WRITES 160		/* remembered per byte */
 #define MAX_EPISODES 40
@@ -129,6 +130,8 @@ struct op {
 #define LITMUS_MOVES 0x40000u		/* homes may move */
 #define LITMUS_DIR 0x80000u		/* and metadata=rdma */
 #define LITMUS_AT_BARRIER 0x100000u	/* home=migrate@barrier */
+#define LITMUS_BCAST 0x200000u		/* bcast=adaptive */
+#define LITMUS_HOLD 0x400000u		/* the bytes of pages leave their homes once pipe 3 was told */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
@@ -250,6 +253,7 @@ struct thread {
 	u8 loops;
 	u8 want;
 	s8 reg[REGS];
+	u16 read[MAX_PAGES][DSM_PAGE_BYTES];	/* store that it read last, plus one */
 	u64 bucket_seq;
 	struct dsm_page *out[MAX_PAGES + DSM_NOTICES_PER_RECORD];
 	int n_out;
@@ -313,6 +317,7 @@ struct node {
 	bool run;
 	u32 run_stamp;
 	u32 retry_stamp;
+	u32 expire_stamp;
 	bool dead;
 	u8 lost;			/* bitmap: nodes it was told are lost */
 	int losing;			/* step of being told, -1 none */
@@ -357,6 +362,18 @@ struct signal {
 	u32 stamp;
 };
 
+#define GRAM_BYTES (40 + DSM_PAGE_BYTES)
+
+/* A part of a multicast on its way to a node. */
+struct gram {
+	u32 id;
+	u8 to;
+	bool again;		/* it was there once */
+	u32 len;
+	u8 data[GRAM_BYTES];
+	u32 stamp;
+};
+
 struct write {
 	u8 thread;
 	s8 value;
@@ -382,7 +399,7 @@ struct oracle {
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
-		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
+		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_GRAM, ACT_EXPIRE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
 
 struct act {
 	u8 kind;
@@ -392,7 +409,7 @@ struct act {
 	u32 *stamp;
 };
 
-#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 4 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_THREADS + MAX_NODES + \
+#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 5 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_GRAMS + 2 * MAX_THREADS + MAX_NODES + \
 		  MAX_XFERS * (MAX_PAGES * PIECES + 1) + MAX_SIGNALS)
 
 struct world {
@@ -406,6 +423,8 @@ struct world {
 	u32 n_reading;
 	struct signal signal[MAX_SIGNALS];
 	u32 n_signals;
+	struct gram gram[MAX_GRAMS];
+	u32 n_grams;
 	u32 next_msg;
 	u32 next_stamp;
 	u32 idx_of[MAX_PAGES];		/* page index within the region */
@@ -469,6 +488,14 @@ void atomics_check_idle(struct node *n);
 void signal_deliver(u32 i);
 void array_retry(struct node *n);
 void signals_forget(int from, int to);
+
+/* bcast.c */
+void bcast_start(struct node *n);
+void bcast_post(struct node *n, struct dsm_msgbuf *m);
+void gram_deliver(u32 i);
+void gram_forget(u32 i);
+bool bcast_waits(const struct node *n);
+void bcast_expire(struct node *n);
 
 /* flusher.c */
 bool flusher_enabled(const struct node *n, const struct flusher *f);

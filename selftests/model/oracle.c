@@ -5,8 +5,8 @@
  *
  * A store hides another if it happened after it, and the load cannot see what is hidden from it.
  * Without a race exactly one store is left, the last one before the load; with a race, one
- * of those that race. Happens-before comes from the programs' own synchronisation, never
- * from what the engines did.
+ * of those that race, and none that happened before the one that the thread read last. Happens-before comes from the
+ * programs' own synchronisation, never from what the engines did.
  */
 #include "model.h"
 
@@ -39,6 +39,18 @@ void oracle_store(struct thread *t, u32 p, u32 byte, s8 value)
 	oracle_tick(t);
 }
 
+/* L6: a location does not go backwards for a thread, even with a race. @store: 0: the initial value. */
+static void check_forwards(struct thread *t, u32 p, u32 byte, u32 store)
+{
+	const struct write *list = w.o.write[p][byte];
+	u32 last = t->read[p][byte];
+
+	if (last && store != last && (!store || before(&list[store - 1], &list[last - 1].clock)))
+		fail("L6: %s reads p%u[%u] = %d after %d, which is newer", thread_name(t), p, byte,
+		     store ? list[store - 1].value : 0, list[last - 1].value);
+	t->read[p][byte] = store;
+}
+
 void oracle_load(struct thread *t, u32 p, u32 byte, s8 value)
 {
 	const struct write *list = w.o.write[p][byte];
@@ -58,12 +70,16 @@ void oracle_load(struct thread *t, u32 p, u32 byte, s8 value)
 			hidden = before(&list[k], &t->clock) && before(&list[i], &list[k].clock);
 		if (hidden)
 			continue;
-		if (list[i].value == value)
+		if (list[i].value == value) {
+			check_forwards(t, p, byte, i + 1);
 			return;
+		}
 		wanted = list[i].value;
 	}
-	if (initial && value == 0)
+	if (initial && value == 0) {
+		check_forwards(t, p, byte, 0);
 		return;
+	}
 	fail("%s reads p%u[%u] = %d, which is overwritten or was never written (%d would be right)", thread_name(t), p,
 	     byte, value, wanted);
 }

@@ -122,6 +122,9 @@ void step_begin(struct node *n, struct dsm_actions *acts)
 		for (want = dsm_engine_wants(&n->e, kind); want; want--)
 			dsm_pool_give(&n->e, kind, object(n, kind));
 	dsm_actions_init(acts);
+	/* Time passes for multicasts; what else depends on it is told. */
+	if (w.l->flags & LITMUS_BCAST)
+		n->e.now_ns = w.steps;
 }
 
 void step_end(struct node *n, struct dsm_actions *acts)
@@ -137,6 +140,8 @@ void step_end(struct node *n, struct dsm_actions *acts)
 		post(n, m);
 		m = next;
 	}
+	if (acts->cast)
+		bcast_post(n, acts->cast);
 	while (waiter) {
 		struct dsm_waiter *next = waiter->wake;
 
@@ -265,6 +270,8 @@ static void make_space(struct node *n, u32 nodes)
 	n->space.policy.pipe_depth = s->pipe;
 	n->space.policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
 	n->space.policy.fetch = s->fetch;
+	if (w.l->flags & LITMUS_BCAST)
+		n->space.policy.bcast = DSM_BCAST_ADAPTIVE;
 	n->space.policy.diffpath = s->diffpath;
 	n->space.policy.sync = s->rdma ? DSM_SYNC_RDMA : DSM_SYNC_MSG;
 	n->space.policy.algo = w.l->flags & LITMUS_ARRAY ? DSM_ALGO_ARRAY : DSM_ALGO_QUEUE;
@@ -325,6 +332,7 @@ static void forget_world(void)
 	xfers_reset();
 	w.n_flying = 0;
 	w.n_signals = 0;
+	w.n_grams = 0;
 	w.next_msg = 0;
 	w.next_stamp = 0;
 	w.killed = false;
@@ -370,6 +378,9 @@ void world_start(const struct litmus *l, const struct setting *s)
 		n->losing = -1;
 		n->register_stamp = ++w.next_stamp;
 		n->retry_stamp = ++w.next_stamp;
+		n->expire_stamp = ++w.next_stamp;
+		if (l->flags & LITMUS_BCAST)
+			bcast_start(n);
 		dsm_space_add(&n->e, &n->space);
 		dsm_slots_init(&n->slots, n->slot);
 		if (s->fast)

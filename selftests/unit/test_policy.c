@@ -114,6 +114,13 @@ static const struct good goods[] = {
 				.fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_WRITE,
 				.metadata = DSM_METADATA_RDMA },
 	  CSM_BACK("first-touch", "orig", "fetch=nocopy,diffpath=write,grain=1,metadata=rdma,sync=msg,algo=queue,around=off") },
+	{ "csm-adb", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_COPY,
+		       .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_WRITE, .metadata = DSM_METADATA_RDMA,
+		       .sync = DSM_SYNC_RDMA, .bcast = DSM_BCAST_ADAPTIVE },
+	  CSM_BACK("first-touch", "orig",
+		   "fetch=copy,diffpath=write,grain=1,metadata=rdma,sync=rdma,algo=queue,bcast=adaptive,around=off") },
+	{ "fetch=copy,bcast=adaptive", HLRC(.fetch = DSM_FETCH_COPY, .bcast = DSM_BCAST_ADAPTIVE),
+	  BACK("block", PIPE, "fetch=copy,diffpath=auto,grain=1,sync=msg,algo=queue,bcast=adaptive,around=on") },
 	{ "csm-ms-mg,metadata=msg", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE,
 				      .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
 				      .diffpath = DSM_DIFFPATH_MSG, .sync = DSM_SYNC_RDMA },
@@ -174,7 +181,8 @@ struct refused {
 	const char *why;
 };
 
-#define KNOWN "preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, predict, around, level"
+#define KNOWN \
+	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level"
 #define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
 #define METADATA_CSM \
 	"metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told"
@@ -187,18 +195,22 @@ struct refused {
 	"home=migrate@barrier needs metadata=msg: a home must know who has the only copy before it moves"
 #define SC_HOME "consistency=sc needs home=block or rr: who may write is decided at a home that does not move"
 #define SC_MOVES "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole"
+#define BCAST_FETCH \
+	"bcast=adaptive needs fetch=copy: a home counts who asks, and what it sends is the page of one moment"
+#define BCAST_HOME \
+	"bcast=adaptive needs another home than migrate@barrier, and predict=off: a home that is to move says so with the page itself"
+#define BCAST_SC \
+	"bcast=adaptive needs consistency=hlrc or cashmere: with sc a page comes with its right, to one node"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
-#define LATER(key) { key "=x", -EOPNOTSUPP, "setting '" key "' is not in this version" }
 #define PRESET(name, lacks, instead) \
 	{ name, -EOPNOTSUPP, "preset=" name " needs " lacks ", which is not in this version; use preset=" instead }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" }
 static const struct refused refusals[] = {
-	LATER("bcast"), ONE_OF("level", "3", "2 or 1"), ONE_OF("metadata", "x", "msg or rdma"),
+	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("metadata", "x", "msg or rdma"),
 	{ "metadata=rdma", -EINVAL, METADATA_CSM }, { "csm-ms,consistency=hlrc", -EINVAL, METADATA_CSM },
 	{ "hlrc-rdma,metadata=rdma", -EINVAL, METADATA_CSM }, { "sc,metadata=rdma", -EINVAL, METADATA_CSM },
 	{ "csm-dms,home=migrate", -EINVAL, MIGRATE_DIFF },
-	PRESET("csm-adb", "bcast=adaptive", "csm-dms"),
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
 	{ "csm-dms,home=migrate@barrier", -EINVAL, BARRIER_METADATA }, { "sc,home=migrate@barrier", -EINVAL, SC_HOME },
@@ -225,7 +237,10 @@ static const struct refused refusals[] = {
 	{ "=", -EINVAL, "unknown setting ''; known: " KNOWN },
 	{ "homes=rr", -EINVAL, "unknown setting 'homes'; known: " KNOWN },
 	{ "home=rr,colour=red", -EINVAL, "unknown setting 'colour'; known: " KNOWN },
-	{ "home=rr,bcast=adaptive", -EOPNOTSUPP, "setting 'bcast' is not in this version" },
+	{ "home=rr,bcast=adaptive", -EINVAL, BCAST_FETCH }, { "hlrc-rdma,bcast=adaptive", -EINVAL, BCAST_FETCH },
+	{ "csm-none,fetch=copy,bcast=adaptive,home=migrate@barrier", -EINVAL, BCAST_HOME },
+	{ "csm-none-mg,fetch=copy,bcast=adaptive,predict=on", -EINVAL, BCAST_HOME },
+	{ "csm-adb,fetch=nocopy", -EINVAL, BCAST_FETCH }, { "sc,bcast=adaptive", -EINVAL, BCAST_SC },
 	DIFF(""), DIFF("pip"), DIFF("pipes"), DIFF("pipe:"), DIFF("pipe::"), DIFF("pipe:4095"), DIFF("pipe:65537"),
 	DIFF("pipe:4096:"), DIFF("pipe:4096:0"), DIFF("pipe:4096:9"), DIFF("pipe:4096:2:2"), DIFF("pipe:4096 "),
 	DIFF("orig:1"),

@@ -6,6 +6,7 @@
  */
 #include "unit.h"
 
+#include "bcast.h"
 #include "wire.h"
 
 struct layout {
@@ -23,10 +24,15 @@ static const struct layout layouts[] = {
 	FIELD(dsm_wire_hdr, epoch, 4), FIELD(dsm_wire_hdr, src, 8), FIELD(dsm_wire_hdr, region, 12),
 	FIELD(dsm_wire_hdr, xid, 16), FIELD(dsm_wire_hdr, seq, 20), FIELD(dsm_wire_hdr, credit, 24),
 	SIZE(dsm_wire_sink, 16), FIELD(dsm_wire_sink, rkey, 8), FIELD(dsm_wire_sink, chunk, 12),
-	SIZE(dsm_wire_fetch, 32), FIELD(dsm_wire_fetch, want, 4), FIELD(dsm_wire_fetch, need, 8),
-	FIELD(dsm_wire_fetch, sink, 16),
+	SIZE(dsm_wire_fetch, 40), FIELD(dsm_wire_fetch, want, 4), FIELD(dsm_wire_fetch, need, 8),
+	FIELD(dsm_wire_fetch, have, 16), FIELD(dsm_wire_fetch, sink, 24),
 	SIZE(dsm_wire_page, 32), FIELD(dsm_wire_page, home, 6), FIELD(dsm_wire_page, ver, 8),
 	FIELD(dsm_wire_page, chunk_addr, 16), FIELD(dsm_wire_page, chunk_rkey, 24),
+	SIZE(dsm_wire_told, 24), FIELD(dsm_wire_told, sum, 8), FIELD(dsm_wire_told, number, 16),
+	SIZE(dsm_wire_cast, 40), FIELD(dsm_wire_cast, version, 4), FIELD(dsm_wire_cast, src, 6),
+	FIELD(dsm_wire_cast, cluster, 8), FIELD(dsm_wire_cast, region, 16), FIELD(dsm_wire_cast, idx, 20),
+	FIELD(dsm_wire_cast, ver, 24), FIELD(dsm_wire_cast, number, 32), FIELD(dsm_wire_cast, off, 36),
+	FIELD(dsm_wire_cast, len, 38),
 	SIZE(dsm_wire_pack, 32), FIELD(dsm_wire_pack, region, 8), FIELD(dsm_wire_pack, writer, 12),
 	FIELD(dsm_wire_pack, bytes, 24),
 	SIZE(dsm_wire_record, 16), FIELD(dsm_wire_record, enc, 4), FIELD(dsm_wire_record, nruns, 6),

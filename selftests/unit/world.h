@@ -10,6 +10,7 @@
 #define DSM_SELFTESTS_WORLD_H
 
 #include "barrier.h"
+#include "bcast.h"
 #include "csm.h"
 #include "diff.h"
 #include "direct.h"
@@ -58,11 +59,13 @@ static struct world {
 	bool hold_xfer;
 	bool sinks;		/* requests get the registration that they want */
 	u32 lent;		/* of these, not given back by an answer */
-	u8 asked[WORLD_NODES][64];	/* the last of them */
+	u8 asked[WORLD_NODES][DSM_HDR_BYTES + sizeof(struct dsm_wire_fetch)];	/* the last of them */
 	u32 briefs;		/* answers that a number stood for */
 	bool held[256];		/* types that world_run() does not deliver */
 	bool hold_flush;
 	bool hold_run;
+	struct dsm_msgbuf *cast;	/* multicasts under way, newest first */
+	bool hold_cast;
 	bool alone;		/* nobody has a copy; else somebody may, and each interval of a home is told of */
 	struct dsm_actions acts;
 } w;
@@ -157,7 +160,7 @@ static inline void world_post(u16 src, struct dsm_msgbuf *m)
 		u8 full[DSM_HDR_BYTES + sizeof(struct dsm_wire_page)];
 
 		/* Type and answer, but for what net fills in, and the registration that the asker knows. */
-		unit_require(dsm_fetch_expand(w.asked[m->dst], 64, src, m->brief, full) == (int)m->len &&
+		unit_require(dsm_fetch_expand(w.asked[m->dst], sizeof(w.asked[0]), src, m->brief, full) == (int)m->len &&
 			     full[0] == m->data[0] && !memcmp(full + 12, m->data + 12, 8) &&
 			     !memcmp(full + DSM_HDR_BYTES, m->data + DSM_HDR_BYTES, 16),
 			     "brief answer %u says something else", m->brief);
@@ -201,6 +204,10 @@ static inline void world_end(u16 node)
 	for (; m; m = next) {
 		next = m->next;
 		world_post(node, m);
+	}
+	if (w.acts.cast) {
+		w.acts.cast->next = w.cast;
+		w.cast = w.acts.cast;
 	}
 	w.node[node].flush |= w.acts.flush;
 	w.node[node].run |= w.acts.run;
@@ -379,6 +386,8 @@ static inline void world_put_times(struct dsm_msgbuf *m, u16 nodes, u16 count)
 		dsm_wire_put(m, &zero, sizeof(zero));
 }
 
+#include "world_cast.h"
+
 /* ---- flusher ---- */
 
 /* A pack of its own for one record. */
@@ -484,7 +493,10 @@ static inline bool world_one(void)
 		world_xfer();
 		return true;
 	}
-
+	if (w.cast && !w.hold_cast) {
+		world_cast();
+		return true;
+	}
 	for (i = 0; i < w.n_fly; i++) {
 		u8 type = w.fly[i].m->data[0];
 		int err;
@@ -628,6 +640,12 @@ static inline void world_stop(void)
 		world_drop_at(0);
 	while (w.xfer)
 		world_xfer_done(-EHOSTDOWN);
+	while (w.cast) {
+		struct dsm_msgbuf *m = w.cast;
+
+		w.cast = m->next;
+		world_msg_free(m);
+	}
 	for (i = 0; i < w.nodes; i++) {
 		struct world_node *n = &w.node[i];
 

@@ -104,6 +104,9 @@ static const struct {
 	[DSM_STAT_MSGS_BELOW_1K] = { "msgs_below_1k", "of less than 1 KiB" },
 	[DSM_STAT_MSGS_BELOW_4K] = { "msgs_below_4k", "of less than 4 KiB" },
 	[DSM_STAT_MSGS_LARGER] = { "msgs_larger", "larger messages sent" },
+	[DSM_STAT_BCAST_PAGES] = { "bcast_pages", "pages multicast as home" },
+	[DSM_STAT_BCAST_HITS] = { "bcast_hits", "pages received by multicast" },
+	[DSM_STAT_BCAST_LOST] = { "bcast_lost", "multicast, and asked for again" },
 };
 
 /* Counters that regions have; the others are of the node only. */
@@ -118,6 +121,7 @@ static const bool of_regions[DSM_STAT_COUNT] = {
 	[DSM_STAT_EXCL_ENTERS ... DSM_STAT_NS_WAIT_PAGE_LOCK] = true,
 	[DSM_STAT_DIR_CHANGES ... DSM_STAT_DIR_LOOKS] = true,
 	[DSM_STAT_PREDICTIONS ... DSM_STAT_PREDICTION_HITS] = true,
+	[DSM_STAT_BCAST_PAGES ... DSM_STAT_BCAST_LOST] = true,
 };
 
 static bool wanted(const struct dsm_ioc_stats *s, unsigned int i)
