@@ -34,7 +34,7 @@
 #define DSM_NAME_BYTES 32
 
 /* Longest text of a region's settings, terminating NUL included. */
-#define DSM_POLICY_TEXT_BYTES 160
+#define DSM_POLICY_TEXT_BYTES 192
 
 /* Bitmap of pages in a question after homes; as in uapi/dsm.h. */
 #define DSM_HOMES_WORDS 64u

@@ -566,7 +566,7 @@ struct dsm_wire_region {
 	__le64 users;			/* bitmap: nodes that have opened it */
 	u8 policy[DSM_POLICY_TEXT_BYTES];
 };
-static_assert(sizeof(struct dsm_wire_region) == 248);
+static_assert(sizeof(struct dsm_wire_region) == 280);
 
 struct dsm_wire_control {
 	u8 op;				/* enum dsm_control_op */
@@ -585,7 +585,7 @@ struct dsm_wire_control {
 		__le64 homes[DSM_HOMES_WORDS];	/* HOMES, TOUCH: bitmap of pages */
 	};
 };
-static_assert(sizeof(struct dsm_wire_control) == 24 + 128 + 248 + 64 * 8);
+static_assert(sizeof(struct dsm_wire_control) == 24 + 128 + 280 + 64 * 8);
 
 /* Unaligned-safe little-endian access in message bodies is by these structs, copied; see wire.c. */
 

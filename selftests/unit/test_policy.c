@@ -139,12 +139,13 @@ static const struct good goods[] = {
 	{ "around=off", HLRC(.around = 0),
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=off") },
 	/* The longest text there is fits into what travels. */
-	{ "consistency=cashmere,home=block:4294967295,fetch=nocopy,diff=pipe:65536:8,data=rdma-w,grain=8,"
-	  "metadata=rdma,sync=rdma,algo=array,around=off,level=1",
-	  HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .block_pages = 4294967295u, .diffpath = DSM_DIFFPATH_WRITE, .grain_log2 = 3, .sync = DSM_SYNC_RDMA,
-	       .metadata = DSM_METADATA_RDMA, .algo = DSM_ALGO_ARRAY, .around = 0, .level = DSM_LEVEL_ONE, .pipe_bytes = 65536, .pipe_depth = 8),
+	{ "consistency=cashmere,home=block:4294967295,diff=pipe:65536:8,data=rdma-w,fetch=copy,grain=8,"
+	  "metadata=rdma,sync=rdma,algo=array,bcast=adaptive,around=again,level=1",
+	  HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .block_pages = 4294967295u, .fetch = DSM_FETCH_COPY, .diffpath = DSM_DIFFPATH_WRITE,
+	       .grain_log2 = 3, .sync = DSM_SYNC_RDMA, .metadata = DSM_METADATA_RDMA, .algo = DSM_ALGO_ARRAY, .bcast = DSM_BCAST_ADAPTIVE,
+	       .around = DSM_AROUND_AGAIN, .level = DSM_LEVEL_ONE, .pipe_bytes = 65536, .pipe_depth = 8),
 	  CSM_BACK("block:4294967295", "pipe:65536:8",
-	       "fetch=nocopy,diffpath=write,grain=8,metadata=rdma,sync=rdma,algo=array,around=off,level=1") },
+	       "fetch=copy,diffpath=write,grain=8,metadata=rdma,sync=rdma,algo=array,bcast=adaptive,around=again,level=1") },
 };
 
 #pragma GCC diagnostic pop
@@ -154,7 +155,7 @@ static bool same(const struct dsm_policy *a, const struct dsm_policy *b)
 	return a->consistency == b->consistency && a->home == b->home && a->block_pages == b->block_pages &&
 	       a->fetch == b->fetch && a->diff == b->diff && a->diffpath == b->diffpath &&
 	       a->grain_log2 == b->grain_log2 && a->metadata == b->metadata && a->sync == b->sync && a->algo == b->algo &&
-	       a->predict == b->predict && a->around == b->around && a->level == b->level && a->pipe_depth == b->pipe_depth &&
+	       a->bcast == b->bcast && a->predict == b->predict && a->around == b->around && a->level == b->level && a->pipe_depth == b->pipe_depth &&
 	       a->pipe_bytes == b->pipe_bytes;
 }
 
