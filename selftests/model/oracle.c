@@ -39,23 +39,23 @@ void oracle_store(struct thread *t, u32 p, u32 byte, s8 value)
 	oracle_tick(t);
 }
 
-/* L6: a location does not go backwards for a thread, even with a race. @store: 0: the initial value. */
-static void check_forwards(struct thread *t, u32 p, u32 byte, u32 store)
+/*
+ * L6: a location does not go backwards for a thread, even with a race. May it see this store (its number, counted from
+ * 1; 0: the initial value) after the one that it saw last?
+ */
+static bool is_forwards(const struct thread *t, u32 p, u32 byte, u32 store)
 {
 	const struct write *list = w.o.write[p][byte];
 	u32 last = t->read[p][byte];
 
-	if (last && store != last && (!store || before(&list[store - 1], &list[last - 1].clock)))
-		fail("L6: %s reads p%u[%u] = %d after %d, which is newer", thread_name(t), p, byte,
-		     store ? list[store - 1].value : 0, list[last - 1].value);
-	t->read[p][byte] = store;
+	return !last || store == last || (store && !before(&list[store - 1], &list[last - 1].clock));
 }
 
 void oracle_load(struct thread *t, u32 p, u32 byte, s8 value)
 {
 	const struct write *list = w.o.write[p][byte];
-	u32 n = w.o.writes[p][byte], i, k;
-	bool initial = true;
+	u32 n = w.o.writes[p][byte], i, k, seen = 0, store = 0;
+	bool initial = true, forwards = false;
 	s8 wanted = 0;
 
 	/* What a lost home had is lost; its copies are not kept up. */
@@ -71,15 +71,24 @@ void oracle_load(struct thread *t, u32 p, u32 byte, s8 value)
 		if (hidden)
 			continue;
 		if (list[i].value == value) {
-			check_forwards(t, p, byte, i + 1);
-			return;
+			store = i + 1;
+			seen++;
+			forwards |= is_forwards(t, p, byte, store);
+		} else {
+			wanted = list[i].value;
 		}
-		wanted = list[i].value;
 	}
 	if (initial && value == 0) {
-		check_forwards(t, p, byte, 0);
-		return;
+		store = 0;
+		seen++;
+		forwards |= is_forwards(t, p, byte, store);
 	}
-	fail("%s reads p%u[%u] = %d, which is overwritten or was never written (%d would be right)", thread_name(t), p,
-	     byte, value, wanted);
+	if (!seen)
+		fail("%s reads p%u[%u] = %d, which is overwritten or was never written (%d would be right)", thread_name(t), p,
+		     byte, value, wanted);
+	if (!forwards)
+		fail("L6: %s reads p%u[%u] = %d after %d, which is newer", thread_name(t), p, byte, value,
+		     list[t->read[p][byte] - 1].value);
+	/* Which of several stores of one value it was nobody knows. */
+	t->read[p][byte] = seen == 1 ? store : 0;
 }
