@@ -16,7 +16,8 @@
  * not used (L6, mutants M127, M128).
  *
  * A datagram may come from anybody. Its bytes are used only if their sum, at a point that was kept secret until
- * the answer, is what the home says over its connection (mutant M129): 2^-51 for whoever had to guess.
+ * the answer, is what the home says over its connection (mutant M129): 2^-51 for whoever has to guess. Who has seen
+ * an answer need not: a home's points follow from each other. Against listeners only the network helps, as everywhere.
  */
 #include "bcast.h"
 #include "fetch.h"
