@@ -286,7 +286,7 @@ static void make_diff(struct batch *b, u32 i)
 	if (!bytes)
 		return;
 	dsm_pack_put(&b->pack, bytes);
-	if (b->alone[i] || dsm_pack_is_due(&b->pack, dsm_node.engine))
+	if (b->alone[i] || dsm_pack_is_due(&b->pack, dsm_node.engine, b->n - i - 1))
 		tell(b, i + 1);
 }
 

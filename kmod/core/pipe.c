@@ -103,21 +103,30 @@ bool dsm_pack_is_full(const struct dsm_pack *k)
 	return k->bytes + DSM_PACK_GROW_MIN > limit_of(k);
 }
 
+/* Are so many more records, if they are as those of the last message, too few for a message? */
+static bool is_tail(const struct dsm_pack *k, u32 left)
+{
+	return k->last->len * left < k->records * DSM_PACK_TAIL_BYTES;
+}
+
 /**
  * dsm_pack_is_due() - should the pack go out before more is packed?
- * @k: pack
- * @e: engine; read without its lock, as it is only about when
+ * @k:    pack, with a record in its last message, or nothing at all
+ * @e:    engine; read without its lock, as it is only about when
+ * @left: records that may still come, at most
  *
  * Context: any.
- * Return: true if it has all that its region allows, or its home has nothing to do and the pack
- *         is worth a message.
+ * Return: true if it has all that its region allows, or its home has nothing to do, and both the
+ *         pack and what will be left are worth a message.
  */
-bool dsm_pack_is_due(const struct dsm_pack *k, const struct dsm_engine *e)
+bool dsm_pack_is_due(const struct dsm_pack *k, const struct dsm_engine *e, u32 left)
 {
 	if (!k->filled)
 		return false;
-	return k->bytes >= limit_of(k) ||
-	       (k->bytes >= DSM_PACK_EARLY_BYTES && !READ_ONCE(e->pipe[k->home].under_way));
+	if (k->bytes >= limit_of(k))
+		return true;
+	return k->bytes >= DSM_PACK_EARLY_BYTES && !READ_ONCE(e->pipe[k->home].under_way) &&
+	       !is_tail(k, left);
 }
 
 /**

@@ -14,6 +14,8 @@
 #define DSM_PACK_GROW_MIN 512u
 /* A pack of this size goes out early if its home has nothing else to do. */
 #define DSM_PACK_EARLY_BYTES 4096u
+/* Unless what is left to pack is shorter than this: a message costs more than waiting for it. */
+#define DSM_PACK_TAIL_BYTES 1024u
 /* Messages that wait for a home's acknowledgements before the flushers take no more pages. */
 #define DSM_PIPE_READY_MAX 64u
 
@@ -58,7 +60,7 @@ void dsm_pack_put(struct dsm_pack *k, u32 bytes);
 /* The pack has no room for a record that did not fit into its last message. */
 bool dsm_pack_is_full(const struct dsm_pack *k);
 /* It should go out: it has what its region allows, or its home is idle. */
-bool dsm_pack_is_due(const struct dsm_pack *k, const struct dsm_engine *e);
+bool dsm_pack_is_due(const struct dsm_pack *k, const struct dsm_engine *e, u32 left);
 /* Finish the last message. Returns it instead if no record is in it: the caller frees it. */
 struct dsm_msgbuf *dsm_pack_close(struct dsm_pack *k);
 

@@ -147,7 +147,7 @@ static void make_diff(struct node *n, struct flusher *f)
 		f->i++;
 	if (f->i < f->n && put_record(n, f)) {
 		f->i++;
-		if (f->i < f->n && !f->alone[f->i - 1] && !dsm_pack_is_due(&f->pack, &n->e) && !(f->direct.m && w.set.lone_records))
+		if (f->i < f->n && !f->alone[f->i - 1] && !dsm_pack_is_due(&f->pack, &n->e, f->n - f->i) && !(f->direct.m && w.set.lone_records))
 			return;
 	}
 	f->state = FS_TELL;

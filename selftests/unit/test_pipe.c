@@ -72,11 +72,11 @@ static void first_record_may_have_a_whole_message(void **state)
 	assert_false(dsm_pack_is_full(&k));
 	add(&k);
 	assert_true(dsm_pack_room(&k) >= DSM_DIFF_RECORD_MAX(DSM_PAGE_BYTES));
-	assert_false(dsm_pack_is_due(&k, world_engine(B)));
+	assert_false(dsm_pack_is_due(&k, world_engine(B), 100));
 	put(&k, DSM_DIFF_RECORD_MAX(DSM_PAGE_BYTES));
 	assert_int_equal(dsm_pack_room(&k), 0);
 	assert_true(dsm_pack_is_full(&k));
-	assert_true(dsm_pack_is_due(&k, world_engine(B)));
+	assert_true(dsm_pack_is_due(&k, world_engine(B), 100));
 	assert_null(dsm_pack_close(&k));
 	drop(&k);
 }
@@ -163,12 +163,36 @@ static void early_pack_goes_out_only_to_an_idle_home(void **state)
 	dsm_pack_init(&k, &w.node[B].space, A);
 	add(&k);
 	put(&k, 1024);
-	assert_false(dsm_pack_is_due(&k, world_engine(B)));
+	assert_false(dsm_pack_is_due(&k, world_engine(B), 100));
 	put(&k, 4096);
-	assert_true(dsm_pack_is_due(&k, world_engine(B)));
+	assert_true(dsm_pack_is_due(&k, world_engine(B), 100));
 	world_engine(B)->pipe[A].under_way = 1;
-	assert_false(dsm_pack_is_due(&k, world_engine(B)));
+	assert_false(dsm_pack_is_due(&k, world_engine(B), 100));
 	world_engine(B)->pipe[A].under_way = 0;
+	assert_null(dsm_pack_close(&k));
+	drop(&k);
+}
+
+static void early_pack_waits_for_a_tail_that_is_no_message(void **state)
+{
+	struct dsm_pack k;
+	int i;
+
+	set_pipe(B, DSM_DIFF_MODE_PIPE, DSM_PIPE_BYTES_MAX, 2);
+	dsm_pack_init(&k, &w.node[B].space, A);
+	add(&k);
+	for (i = 0; i < 128; i++)
+		put(&k, 32);
+	assert_true(dsm_pack_is_due(&k, world_engine(B), 128));
+	assert_false(dsm_pack_is_due(&k, world_engine(B), 2));
+	assert_null(dsm_pack_close(&k));
+	drop(&k);
+	dsm_pack_init(&k, &w.node[B].space, A);
+	add(&k);
+	put(&k, 4096);
+	assert_true(dsm_pack_is_due(&k, world_engine(B), 2));
+	set_pipe(B, DSM_DIFF_MODE_PIPE, DSM_PIPE_BYTES_MIN, 2);
+	assert_true(dsm_pack_is_due(&k, world_engine(B), 0));
 	assert_null(dsm_pack_close(&k));
 	drop(&k);
 }
@@ -311,6 +335,7 @@ int main(void)
 		T(start2, message_has_no_more_records_than_one_acknowledgement_names),
 		T(start2, message_without_a_record_is_given_back),
 		T(start2, early_pack_goes_out_only_to_an_idle_home),
+		T(start2, early_pack_waits_for_a_tail_that_is_no_message),
 		cmocka_unit_test(no_more_packs_are_under_way_than_the_depth),
 		T(start3, one_home_that_is_full_does_not_hold_up_another),
 		T(start3, orig_has_one_diff_under_way_at_all),
