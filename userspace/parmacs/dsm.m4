@@ -3,11 +3,15 @@ dnl Copyright (C) 2026 The dsm authors
 dnl
 dnl The PARMACS macros on dsm: make MACROS=.../dsm.m4. See dsm-parmacs(7). What they expand to is
 dnl declared in dsm_parmacs.h beside this file; nothing here knows more than the names of the calls.
+dnl
+dnl Each output begins with these declarations: headers of programs declare condition variables and locks
+dnl above the first EXTERN_ENV, or have none. They bring no system's header but stddef.h, so that what the program
+dnl defines for those still comes in time.
 divert(-1)
 
 define(`dsm_parmacs_dir', esyscmd(`cd "$(dirname "'__file__`")" && printf %s "$PWD"'))
 
-define(`EXTERN_ENV', `#include "'dsm_parmacs_dir`/dsm_parmacs.h"
+define(`EXTERN_ENV', `#include "'dsm_parmacs_dir`/dsm_parmacs_env.h"
 ')
 define(`MAIN_ENV', `#include "'dsm_parmacs_dir`/dsm_parmacs_main.h"
 ')
@@ -66,3 +70,5 @@ define(`SPLASH3_ROI_BEGIN', `{ dsm_parmacs()->roi_begin(); }')
 define(`SPLASH3_ROI_END', `{ dsm_parmacs()->roi_end(); }')
 
 divert(0)dnl
+`#include "'dsm_parmacs_dir`/dsm_parmacs.h"'
+`#line' 1

@@ -8,9 +8,6 @@
 #define DSM_PARMACS_H
 
 #include <stddef.h>
-#include <stdlib.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/auxv.h>
 
-#include "dsm_parmacs.h"
+#include "dsm_parmacs_env.h"
 
 extern char __data_start[], _end[];
 
