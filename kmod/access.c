@@ -29,8 +29,8 @@ static bool may_claim(const struct dsm_page *p)
 
 static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_region *r = ctx;
+	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	struct dsm_page *p;
 	bool ahead, fetching;
@@ -39,7 +39,7 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 	p = dsm_shell_page(r, idx, true);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	ahead = looks_around(r) && p->flags & DSM_PF_AHEAD;
 	ret = dsm_page_fault(n->engine, p, write, &acts);
 	fetching = looks_around(r) && dsm_page_fetching(p) && !(write && may_claim(p));
@@ -49,7 +49,7 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 	 */
 	if (n->engine->twins > n->twin_limit && n->engine->n_dirty > n->twin_limit / 2)
 		dsm_rel_request(n->engine, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	trace_dsm_fault(r->id, idx, write, ret);
 	if (ret == DSM_PAGE_NONE)
 		trace_dsm_fetch(r->id, idx, READ_ONCE(p->home));
@@ -73,7 +73,7 @@ static u32 around(void *ctx, u32 idx, u32 n, struct page **frames)
 	if (!looks_around(r))
 		return 0;
 	along = dsm_ahead_along(r, idx, n);
-	spin_lock(&dsm_node.lock);
+	spin_lock(&r->node->lock);
 	for (i = 0; i < n; i++) {
 		p = xa_load(&r->table, idx + 1 + i);
 		frames[i] = NULL;
@@ -85,7 +85,7 @@ static u32 around(void *ctx, u32 idx, u32 n, struct page **frames)
 		frames[i] = p->frame;
 		found = i + 1;
 	}
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&r->node->lock);
 	return found;
 }
 
@@ -95,7 +95,7 @@ static void around_again(void *ctx, u32 idx, u32 n, struct page **frames)
 	struct dsm_page *p;
 	u32 i;
 
-	spin_lock(&dsm_node.lock);
+	spin_lock(&r->node->lock);
 	for (i = 0; i < n; i++) {
 		if (!frames[i])
 			continue;
@@ -103,36 +103,38 @@ static void around_again(void *ctx, u32 idx, u32 n, struct page **frames)
 		if (dsm_page_right(p) < DSM_PAGE_READABLE)
 			frames[i] = NULL;
 		else
-			dsm_csm_mapped(dsm_node.engine, p);
+			dsm_csm_mapped(r->node->engine, p);
 	}
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&r->node->lock);
 }
 
 static enum dsm_right right(void *ctx, u32 idx)
 {
 	struct dsm_region *r = ctx;
+	struct dsm_node *n = r->node;
 	struct dsm_page *p = xa_load(&r->table, idx);
 	enum dsm_page_right ret = DSM_PAGE_NONE;
 
 	if (p) {
-		spin_lock(&dsm_node.lock);
+		spin_lock(&n->lock);
 		ret = dsm_page_right(p);
 		if (ret != DSM_PAGE_NONE && dsm_page_is_sc(p)) {
-			dsm_node.engine->now_ns = dsm_now_ns();
-			dsm_sc_used(dsm_node.engine, p);
+			n->engine->now_ns = dsm_now_ns();
+			dsm_sc_used(n->engine, p);
 		}
-		spin_unlock(&dsm_node.lock);
+		spin_unlock(&n->lock);
 	}
 	return (enum dsm_right)ret;
 }
 
 static bool page_settled(struct dsm_page *p)
 {
+	struct dsm_node *n = dsm_page_node(p);
 	bool busy;
 
-	spin_lock(&dsm_node.lock);
-	busy = dsm_page_busy(dsm_node.engine, p);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	busy = dsm_page_busy(n->engine, p);
+	spin_unlock(&n->lock);
 	return !busy;
 }
 
@@ -160,6 +162,7 @@ static enum dsm_spin_kind kind_of_wait(const struct dsm_page *p)
 static int wait_page(void *ctx, u32 idx, bool killable)
 {
 	struct dsm_region *r = ctx;
+	struct dsm_node *n = r->node;
 	struct dsm_page *p = xa_load(&r->table, idx);
 	enum dsm_spin_kind kind;
 	wait_queue_head_t *wq;
@@ -172,13 +175,13 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 	held = is_held(p);
 	dsm_recall_waiting(p, 1);
 	kind = kind_of_wait(p);
-	spun = dsm_spin(kind, READ_ONCE(p->home), page_settled_arg, p);
-	wq = &dsm_node.page_queues[dsm_page_bucket(p)];
+	spun = dsm_spin(n, kind, READ_ONCE(p->home), page_settled_arg, p);
+	wq = &n->page_queues[dsm_page_bucket(p)];
 	if (killable)
-		ret = ___wait_event(*wq, page_settled(p), TASK_KILLABLE, 0, 0, dsm_spin_nap());
+		ret = ___wait_event(*wq, page_settled(p), TASK_KILLABLE, 0, 0, dsm_spin_nap(n));
 	else
 		ret = ___wait_event(*wq, page_settled(p), TASK_INTERRUPTIBLE, 0, 0,
-				    dsm_spin_nap());
+				    dsm_spin_nap(n));
 	dsm_recall_waiting(p, -1);
 	took_ns = dsm_now_ns() - start;
 	if (held)

@@ -121,23 +121,24 @@ struct dsm_ahead *dsm_ahead_new(void)
 /* May a fetch of it be of use? The core looks again. */
 static bool is_missing(struct dsm_region *r, u32 idx)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_page *p = xa_load(&r->table, idx);
 
 	if (p)
 		return READ_ONCE(p->state) == DSM_PAGE_INV;
-	return dsm_page_manager(r->space, idx) != dsm_node.engine->self;
+	return dsm_page_manager(r->space, idx) != n->engine->self;
 }
 
 /* Ascending, of one region, at most DSM_FETCH_AHEAD_MAX. */
-static void fetch(struct dsm_page **page, u32 n)
+static void fetch(struct dsm_node *node, struct dsm_page **page, u32 n)
 {
 	struct dsm_actions acts;
 	u32 done = 0;
 
 	while (done < n) {
-		dsm_step_begin(&acts);
-		done += dsm_fetch_ahead(dsm_node.engine, page + done, n - done, &acts);
-		dsm_step_end(&acts);
+		dsm_step_begin(node, &acts);
+		done += dsm_fetch_ahead(node->engine, page + done, n - done, &acts);
+		dsm_step_end(node, &acts);
 	}
 }
 
@@ -158,7 +159,7 @@ static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n)
 			break;
 		got++;
 	}
-	fetch(page, got);
+	fetch(r->node, page, got);
 }
 
 /*
@@ -182,15 +183,16 @@ static void ask_all(struct dsm_region *r, s64 first, s64 stride, u32 n)
 /* Do pages around this one come by READ? First touch: only if the home of each has answered. */
 static bool is_registered(struct dsm_region *r, u32 idx)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_space *s = r->space;
 	struct dsm_key key;
 	bool found;
 
 	if (s->policy.fetch != DSM_FETCH_READ || dsm_policy_claims(&s->policy))
 		return false;
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	found = dsm_env_key_find(s, idx, dsm_page_manager(s, idx), &key);
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	return found;
 }
 
@@ -216,10 +218,11 @@ static void scout(struct dsm_region *r, s64 end, s64 stride)
  */
 static u32 tell_passed(struct dsm_region *r, const struct plan *plan)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_page *p;
 	u32 i, left = 0;
 
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	for (i = plan->n_passed; i--; ) {
 		p = xa_load(&r->table, plan->passed + i);
 		if (!p || !(p->flags & DSM_PF_AHEAD))
@@ -227,9 +230,9 @@ static u32 tell_passed(struct dsm_region *r, const struct plan *plan)
 		if (left || plan->passed + i >= plan->mapped || dsm_page_fetching(p))
 			left++;
 		else
-			dsm_fetch_used(dsm_node.engine, p);
+			dsm_fetch_used(n->engine, p);
 	}
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	return left;
 }
 
@@ -412,13 +415,14 @@ u32 dsm_ahead_noticed(struct dsm_page **page, u32 n)
 		    READ_ONCE(r->space->fetching) >= REQUEST_PAGES)
 			continue;
 		if (got == DSM_FETCH_AHEAD_MAX || (got && again[0]->space != page[i]->space)) {
-			fetch(again, got);
+			fetch(dsm_page_node(again[0]), again, got);
 			got = 0;
 		}
 		again[got++] = page[i];
 		asked++;
 	}
-	fetch(again, got);
+	if (got)
+		fetch(dsm_page_node(again[0]), again, got);
 	return asked;
 }
 
@@ -524,8 +528,9 @@ u32 dsm_ahead_along(struct dsm_region *r, u32 idx, u32 n)
  */
 int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len)
 {
+	struct dsm_node *n = r->node;
 	u64 first = offset >> PAGE_SHIFT, end, bytes = r->pages << PAGE_SHIFT;
-	struct dsm_net *net = dsm_node.net;
+	struct dsm_net *net = n->net;
 
 	if (offset > bytes || len > bytes - offset)
 		return -EINVAL;

@@ -74,6 +74,7 @@ struct kind_row {
 	bool (*give_up)(struct dsm_async *a);
 };
 
+/* Of all nodes: operations of all are the users', and none waits for another. */
 static LIST_HEAD(pending);
 static DEFINE_SPINLOCK(pending_lock);
 static DECLARE_WAIT_QUEUE_HEAD(ended);
@@ -86,86 +87,97 @@ static DECLARE_DELAYED_WORK(reaper, reap);
 
 static bool forget(struct dsm_async *a)
 {
+	struct dsm_node *n = a->region->node;
 	bool forgotten;
 
-	spin_lock(&dsm_node.lock);
-	forgotten = dsm_waiter_cancel(dsm_node.engine, &a->wait.w);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	forgotten = dsm_waiter_cancel(n->engine, &a->wait.w);
+	spin_unlock(&n->lock);
 	return forgotten;
 }
 
 static int ask_lock(struct dsm_async *a, struct dsm_actions *acts)
 {
+	struct dsm_node *n = a->region->node;
 	const struct dsm_owner *o = &a->arg.owner;
 
 	a->wait.w.owner = (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
 	a->wait.w.try_only = a->arg.kind == DSM_ASYNC_TRYLOCK;
-	return dsm_anylock_acquire(dsm_node.engine, a->region->space, a->arg.key, &a->wait.w, acts);
+	return dsm_anylock_acquire(n->engine, a->region->space, a->arg.key, &a->wait.w, acts);
 }
 
 static bool give_up_lock(struct dsm_async *a)
 {
+	struct dsm_node *n = a->region->node;
 	bool forgotten;
 
-	spin_lock(&dsm_node.lock);
-	forgotten = dsm_lock_cancel(dsm_node.engine, &a->wait.w);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	forgotten = dsm_lock_cancel(n->engine, &a->wait.w);
+	spin_unlock(&n->lock);
 	return forgotten;
 }
 
 static int ask_barrier(struct dsm_async *a, struct dsm_actions *acts)
 {
+	struct dsm_node *n = a->region->node;
 	int ret;
 
 	a->wait.w.told = READ_ONCE(*a->arg.told);
-	ret = dsm_barrier_arrive(dsm_node.engine, a->region->space, a->arg.key, a->arg.value,
+	ret = dsm_barrier_arrive(n->engine, a->region->space, a->arg.key, a->arg.value,
 				 &a->wait.w, acts);
 	return ret ? ret : -EINPROGRESS;
 }
 
 static bool give_up_barrier(struct dsm_async *a)
 {
+	struct dsm_node *n = a->region->node;
 	struct dsm_actions acts;
 	bool forgotten;
 
-	dsm_step_begin(&acts);
-	forgotten = dsm_barrier_abort(dsm_node.engine, a->region->space, a->arg.key, &a->wait.w,
+	dsm_step_begin(n, &acts);
+	forgotten = dsm_barrier_abort(n->engine, a->region->space, a->arg.key, &a->wait.w,
 				      &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	return forgotten;
 }
 
 static int ask_flag(struct dsm_async *a, struct dsm_actions *acts)
 {
+	struct dsm_node *n = a->region->node;
 	u8 op = a->arg.kind == DSM_ASYNC_FLAG_SET ? DSM_FLAG_SET :
 		a->arg.kind == DSM_ASYNC_FLAG_WAIT ? DSM_FLAG_WAIT : DSM_FLAG_CLEAR;
 	int ret;
 
 	a->wait.w.told = READ_ONCE(*a->arg.told);
-	ret = dsm_flag_start(dsm_node.engine, a->region->space, a->arg.key, op, &a->wait.w, acts);
+	ret = dsm_flag_start(n->engine, a->region->space, a->arg.key, op, &a->wait.w, acts);
 	return ret ? ret : -EINPROGRESS;
 }
 
 static bool give_up_flag(struct dsm_async *a)
 {
+	struct dsm_node *n = a->region->node;
 	struct dsm_actions acts;
 	bool forgotten;
 
-	dsm_step_begin(&acts);
-	forgotten = dsm_flag_cancel(dsm_node.engine, a->region->space, a->arg.key, &a->wait.w,
+	dsm_step_begin(n, &acts);
+	forgotten = dsm_flag_cancel(n->engine, a->region->space, a->arg.key, &a->wait.w,
 				    &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	return forgotten;
 }
 
 static int ask_push(struct dsm_async *a, struct dsm_actions *acts)
 {
-	return dsm_sync_push(dsm_node.engine, a->region->space, &a->wait.w, acts);
+	struct dsm_node *n = a->region->node;
+
+	return dsm_sync_push(n->engine, a->region->space, &a->wait.w, acts);
 }
 
 static int ask_pull(struct dsm_async *a, struct dsm_actions *acts)
 {
-	return dsm_sync_pull(dsm_node.engine, a->region->space, &a->wait.w, acts);
+	struct dsm_node *n = a->region->node;
+
+	return dsm_sync_pull(n->engine, a->region->space, &a->wait.w, acts);
 }
 
 static const struct kind_row kinds[] = {
@@ -238,39 +250,41 @@ static void prepare_wait(struct dsm_async *a)
 
 static int start_release(struct dsm_async *a)
 {
-	struct dsm_engine *e = dsm_node.engine;
+	struct dsm_node *n = a->region->node;
+	struct dsm_engine *e = n->engine;
 	struct dsm_actions acts;
 	int status = 0;
 	bool done;
 
 	prepare_wait(a);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	done = dsm_rel_wait(e, dsm_rel_request(e, &acts), &a->wait.w, &status);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	a->waiting = !done;
 	return done ? status : -EINPROGRESS;
 }
 
 static int start_request(struct dsm_async *a)
 {
+	struct dsm_node *n = a->region->node;
 	struct dsm_actions acts;
 	int ret;
 
 	prepare_wait(a);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	ret = kinds[a->arg.kind].ask(a, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	a->waiting = ret == -EINPROGRESS;
 	return ret;
 }
 
-static bool acquire_is_idle(void)
+static bool acquire_is_idle(struct dsm_node *n)
 {
 	bool idle;
 
-	spin_lock(&dsm_node.lock);
-	idle = !dsm_acq_needed(dsm_node.engine);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	idle = !dsm_acq_needed(n->engine);
+	spin_unlock(&n->lock);
 	return idle;
 }
 
@@ -298,9 +312,9 @@ static int advance(struct dsm_async *a, int ret, bool submitting)
 		a->phase = PHASE_ACQUIRE;
 	}
 	/* Walks page tables and may wait for another thread that does. */
-	if (submitting && !acquire_is_idle())
+	if (submitting && !acquire_is_idle(a->region->node))
 		return -EAGAIN;
-	dsm_acquire_apply();
+	dsm_acquire_apply(a->region->node);
 	return a->taken;
 }
 

@@ -13,39 +13,48 @@
 
 #define SLOTS_MAX 4096u
 
-/* Set once while the node is a member; guarded by bcast_lock. */
-static struct dsm_bcast *bcast;
-static DEFINE_MUTEX(bcast_lock);
-
-/* Armed while there is @bcast. */
-static struct hrtimer alarm;
-
 static void expire_work(struct work_struct *work)
 {
+	struct dsm_node *n = container_of(work, struct dsm_node, bcast_expire.work);
 	struct dsm_actions acts;
 
-	dsm_step_begin(&acts);
-	dsm_bcast_expire(dsm_node.engine, &acts);
-	dsm_step_end(&acts);
+	dsm_step_begin(n, &acts);
+	dsm_bcast_expire(n->engine, &acts);
+	dsm_step_end(n, &acts);
 }
-
-static DECLARE_WORK(expire, expire_work);
 
 static enum hrtimer_restart on_alarm(struct hrtimer *timer)
 {
-	queue_work(system_highpri_wq, &expire);
+	struct dsm_node *n = container_of(timer, struct dsm_node, bcast_expire.timer);
+
+	queue_work(system_highpri_wq, &n->bcast_expire.work);
 	return HRTIMER_NORESTART;
 }
 
 /**
+ * dsm_bcast_init() - a node appears
+ * @n: node
+ *
+ * Context: process, module load.
+ */
+void dsm_bcast_init(struct dsm_node *n)
+{
+	mutex_init(&n->bcast_lock);
+	INIT_WORK(&n->bcast_expire.work, expire_work);
+	hrtimer_init(&n->bcast_expire.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	n->bcast_expire.timer.function = on_alarm;
+}
+
+/**
  * dsm_bcast_alarm() - look at some time who has waited long enough
+ * @n:     node
  * @at_ns: the time; what was asked for before is asked for again then
  *
  * Context: any; only while a region has bcast=adaptive.
  */
-void dsm_bcast_alarm(u64 at_ns)
+void dsm_bcast_alarm(struct dsm_node *n, u64 at_ns)
 {
-	hrtimer_start(&alarm, ns_to_ktime(at_ns), HRTIMER_MODE_ABS);
+	hrtimer_start(&n->bcast_expire.timer, ns_to_ktime(at_ns), HRTIMER_MODE_ABS);
 }
 
 static void destroy(struct dsm_bcast *b)
@@ -57,7 +66,7 @@ static void destroy(struct dsm_bcast *b)
 	kfree(b);
 }
 
-static struct dsm_bcast *make(void)
+static struct dsm_bcast *make(struct dsm_node *n)
 {
 	u32 i, slots = min(READ_ONCE(dsm_param_bcast_slots), SLOTS_MAX);
 	struct dsm_bcast *b = kzalloc(sizeof(*b), GFP_KERNEL);
@@ -65,7 +74,7 @@ static struct dsm_bcast *make(void)
 
 	if (!b)
 		return NULL;
-	b->cluster = dsm_net_cluster(dsm_node.net);
+	b->cluster = dsm_net_cluster(n->net);
 	b->wait_ns = (u64)READ_ONCE(dsm_param_bcast_wait_us) * NSEC_PER_USEC;
 	b->secret = get_random_u64();
 	b->heat = kvcalloc(DSM_BCAST_HEAT, sizeof(*b->heat), GFP_KERNEL);
@@ -82,83 +91,84 @@ static struct dsm_bcast *make(void)
 	return b;
 }
 
-static void set(struct dsm_bcast *b)
+static void set(struct dsm_node *n, struct dsm_bcast *b)
 {
-	spin_lock(&dsm_node.lock);
-	dsm_bcast_set(dsm_node.engine, b);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	dsm_bcast_set(n->engine, b);
+	spin_unlock(&n->lock);
 }
 
 /**
  * dsm_bcast_possible() - can this node have regions with bcast=adaptive?
+ * @n: node
  *
  * Context: process, a member.
  * Return: true if its device does multicast.
  */
-bool dsm_bcast_possible(void)
+bool dsm_bcast_possible(struct dsm_node *n)
 {
 	bool can;
 
-	down_read(&dsm_node.net_lock);
-	can = dsm_node.net && dsm_net_has_mcast(dsm_node.net);
-	up_read(&dsm_node.net_lock);
+	down_read(&n->net_lock);
+	can = n->net && dsm_net_has_mcast(n->net);
+	up_read(&n->net_lock);
 	return can;
 }
 
 /**
  * dsm_bcast_need() - a region with bcast=adaptive appears: memory and group must be there
+ * @n: node
  *
  * Context: process; sleeps until the group is joined. Not from a function that net calls.
  * Return: 0; -EOPNOTSUPP the device has no multicast; -ENOMEM; or what dsm_net_mcast_open() says.
  */
-int dsm_bcast_need(void)
+int dsm_bcast_need(struct dsm_node *n)
 {
 	int err = 0;
 
-	if (!dsm_bcast_possible())
+	if (!dsm_bcast_possible(n))
 		return -EOPNOTSUPP;
-	mutex_lock(&bcast_lock);
-	if (!bcast) {
-		struct dsm_bcast *b = make();
+	mutex_lock(&n->bcast_lock);
+	if (!n->bcast) {
+		struct dsm_bcast *b = make(n);
 
 		/* Datagrams that come before the memory is known are of no concern yet. */
-		err = b ? dsm_net_mcast_open(dsm_node.net) : -ENOMEM;
+		err = b ? dsm_net_mcast_open(n->net) : -ENOMEM;
 		if (!err) {
-			hrtimer_init(&alarm, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-			alarm.function = on_alarm;
-			bcast = b;
-			set(b);
+			n->bcast = b;
+			set(n, b);
 		} else if (b) {
 			destroy(b);
 		}
 	}
-	mutex_unlock(&bcast_lock);
+	mutex_unlock(&n->bcast_lock);
 	return err;
 }
 
 /**
  * dsm_bcast_free() - this node leaves: leave the group, take the memory back
+ * @n: node
  *
  * Context: process; no peer and no region is left, the transport is still there.
  */
-void dsm_bcast_free(void)
+void dsm_bcast_free(struct dsm_node *n)
 {
-	mutex_lock(&bcast_lock);
-	if (bcast) {
-		dsm_net_mcast_close(dsm_node.net);
+	mutex_lock(&n->bcast_lock);
+	if (n->bcast) {
+		dsm_net_mcast_close(n->net);
 		/* No page waits any more, so nobody arms it. */
-		hrtimer_cancel(&alarm);
-		cancel_work_sync(&expire);
-		set(NULL);
-		destroy(bcast);
+		hrtimer_cancel(&n->bcast_expire.timer);
+		cancel_work_sync(&n->bcast_expire.work);
+		set(n, NULL);
+		destroy(n->bcast);
 	}
-	bcast = NULL;
-	mutex_unlock(&bcast_lock);
+	n->bcast = NULL;
+	mutex_unlock(&n->bcast_lock);
 }
 
 /**
  * dsm_bcast_datagram() - a datagram of the group
- * @ctx:  unused
+ * @ctx:  struct dsm_node
  * @data: datagram
  * @len:  its length in bytes
  *
@@ -168,12 +178,13 @@ void dsm_bcast_free(void)
  */
 void dsm_bcast_datagram(void *ctx, const u8 *data, u32 len)
 {
+	struct dsm_node *n = ctx;
 	struct dsm_actions acts;
 	int err;
 
-	dsm_step_begin(&acts);
-	err = dsm_bcast_on_datagram(dsm_node.engine, data, len, &acts);
-	dsm_step_end(&acts);
+	dsm_step_begin(n, &acts);
+	err = dsm_bcast_on_datagram(n->engine, data, len, &acts);
+	dsm_step_end(n, &acts);
 	if (err == -EPROTO)
-		atomic64_inc(&dsm_node.stats.invalid_msgs);
+		atomic64_inc(&n->stats.invalid_msgs);
 }

@@ -66,11 +66,12 @@ static u32 access_of(const struct dsm_region *r)
 /* May this node be home of the page? First touch: of every page. */
 static bool may_home(const struct dsm_region *r, u32 idx)
 {
+	struct dsm_node *n = r->node;
 	const struct dsm_space *s = r->space;
 
 	return dsm_policy_claims(&s->policy) ||
 	       s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)] ==
-	       dsm_node.engine->self;
+	       n->engine->self;
 }
 
 /* ---- keys ---- */
@@ -97,7 +98,7 @@ bool dsm_env_key_find(struct dsm_space *s, u32 idx, u16 home, struct dsm_key *ke
 	struct dsm_chunk *c;
 	struct dsm_key *k;
 
-	if (home == dsm_node.engine->self) {
+	if (home == r->node->engine->self) {
 		c = xa_load(&r->chunks, idx / DSM_CHUNK_PAGES);
 		k = c && c->mr ? &c->key : NULL;
 	} else {
@@ -144,6 +145,7 @@ void dsm_chunk_learn(struct dsm_region *r, u16 node, const u8 *msg, u32 len)
  */
 void dsm_chunks_peer_lost(struct dsm_region *r, u16 node)
 {
+	struct dsm_node *n = r->node;
 	unsigned long at;
 	struct dsm_key *k;
 
@@ -151,18 +153,17 @@ void dsm_chunks_peer_lost(struct dsm_region *r, u16 node)
 		if (at % DSM_MAX_NODES != node)
 			continue;
 		/* The core looks under this lock. */
-		spin_lock(&dsm_node.lock);
+		spin_lock(&n->lock);
 		xa_erase(&r->keys, at);
-		spin_unlock(&dsm_node.lock);
+		spin_unlock(&n->lock);
 		kfree(k);
 	}
 }
 
 /* ---- own chunks ---- */
 
-static bool reserve_pins(u32 pages)
+static bool reserve_pins(struct dsm_node *n, u32 pages)
 {
-	struct dsm_node *n = &dsm_node;
 	unsigned long limit = dsm_param_pin_mib << (20 - PAGE_SHIFT);
 
 	if (!limit)
@@ -179,12 +180,13 @@ static bool reserve_pins(u32 pages)
  */
 static int collect(struct dsm_chunk *c, struct page **pages)
 {
+	struct dsm_node *n = c->region->node;
 	struct dsm_region *r = c->region;
 	struct dsm_page *p;
 	u32 i;
 
 	for (i = 0; i < c->pages; i++) {
-		pages[i] = dsm_node.hole;
+		pages[i] = n->hole;
 		if (!may_home(r, c->first + i))
 			continue;
 		p = dsm_shell_page(r, c->first + i, true);
@@ -198,21 +200,22 @@ static int collect(struct dsm_chunk *c, struct page **pages)
 
 static struct dsm_mr *make(struct dsm_chunk *c)
 {
+	struct dsm_node *n = c->region->node;
 	struct page **pages;
 	struct dsm_mr *mr;
 	int err;
 
-	if (!reserve_pins(c->pages))
+	if (!reserve_pins(n, c->pages))
 		return ERR_PTR(-EDQUOT);
 	pages = kvmalloc_array(c->pages, sizeof(*pages), GFP_KERNEL);
 	err = pages ? collect(c, pages) : -ENOMEM;
 	if (err)
 		mr = ERR_PTR(err);
 	else
-		mr = dsm_net_mr_new(dsm_node.net, c->via, pages, c->pages, access_of(c->region));
+		mr = dsm_net_mr_new(n->net, c->via, pages, c->pages, access_of(c->region));
 	kvfree(pages);
 	if (IS_ERR(mr))
-		atomic_long_sub(c->pages, &dsm_node.pinned_pages);
+		atomic_long_sub(c->pages, &n->pinned_pages);
 	return mr;
 }
 
@@ -220,15 +223,16 @@ static void register_chunk(struct work_struct *work)
 {
 	struct dsm_chunk *c = container_of(work, struct dsm_chunk, work);
 	struct dsm_region *r = c->region;
+	struct dsm_node *n = r->node;
 	struct dsm_mr *mr = make(c);
 
 	if (!IS_ERR(mr)) {
-		spin_lock(&dsm_node.lock);
+		spin_lock(&n->lock);
 		c->key = (struct dsm_key){ .addr = dsm_net_mr_addr(mr), .rkey = dsm_net_mr_rkey(mr) };
 		c->mr = mr;
-		spin_unlock(&dsm_node.lock);
+		spin_unlock(&n->lock);
 		atomic_set(&c->state, CHUNK_REGISTERED);
-		atomic64_inc(&dsm_node.stats.chunks);
+		atomic64_inc(&n->stats.chunks);
 	} else if (PTR_ERR(mr) == -EHOSTDOWN) {
 		/* The next request tries again. */
 		atomic_set(&c->state, CHUNK_IDLE);
@@ -267,7 +271,7 @@ static struct dsm_chunk *chunk_add(struct dsm_region *r, u32 idx)
 
 static void consider(struct dsm_chunk *c)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = c->region->node;
 	u64 peers = READ_ONCE(n->engine->alive) & ~BIT_ULL(n->engine->self);
 
 	if (!peers || !c->enough || atomic_read(&c->frames) < c->enough ||
@@ -324,6 +328,7 @@ void dsm_chunk_asked(struct dsm_region *r, u32 idx)
  */
 void dsm_chunks_free(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_chunk *c;
 	struct dsm_key *k;
 	unsigned long at;
@@ -331,7 +336,7 @@ void dsm_chunks_free(struct dsm_region *r)
 	xa_for_each(&r->chunks, at, c) {
 		if (c->mr) {
 			dsm_net_mr_free(c->mr);
-			atomic_long_sub(c->pages, &dsm_node.pinned_pages);
+			atomic_long_sub(c->pages, &n->pinned_pages);
 		}
 		kfree(c);
 	}
@@ -343,13 +348,12 @@ void dsm_chunks_free(struct dsm_region *r)
 
 /* ---- transfers ---- */
 
-static void post(struct dsm_xfer *list)
+static void post(struct dsm_node *n, struct dsm_xfer *list)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_xfer *x;
 
 	for (x = list; x; x = x->next) {
-		struct dsm_region *r = dsm_node_region_get(x->region, false);
+		struct dsm_region *r = dsm_node_region_get(n, x->region, false);
 
 		/*
 		 * It lives: a thread that uses the region, or a message of it, made this step. Letters
@@ -365,17 +369,18 @@ static void post(struct dsm_xfer *list)
 		x = list;
 		list = x->next;
 		x->status = -EHOSTDOWN;
-		dsm_shell_xfer_done(NULL, x);
+		dsm_shell_xfer_done(n, x);
 	}
 }
 
 /**
  * dsm_chunk_post() - hand over the transfers of a step
+ * @n: node
  * @x: list, oldest first
  *
  * Context: process, no lock held; never waits for the network.
  */
-void dsm_chunk_post(struct dsm_xfer *x)
+void dsm_chunk_post(struct dsm_node *n, struct dsm_xfer *x)
 {
 	/* In one go per node. */
 	while (x) {
@@ -385,24 +390,24 @@ void dsm_chunk_post(struct dsm_xfer *x)
 			last = last->next;
 		x = last->next;
 		last->next = NULL;
-		post(list);
+		post(n, list);
 	}
 }
 
 /**
  * dsm_chunk_xfer_done() - a READ of pages is back
+ * @n: node
  * @x: transfer
  *
  * Context: process, no lock held; sleeps, never for the network.
  */
-void dsm_chunk_xfer_done(struct dsm_xfer *x)
+void dsm_chunk_xfer_done(struct dsm_node *n, struct dsm_xfer *x)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_region *r = x->shell;
 	struct dsm_actions acts;
 	bool spare;
 
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	if (x->kind == DSM_XFER_KIND_DIFF)
 		dsm_direct_done(n->engine, x, &acts);
 	else if (x->kind == DSM_XFER_KIND_RLOCK)
@@ -416,7 +421,7 @@ void dsm_chunk_xfer_done(struct dsm_xfer *x)
 	spare = !dsm_engine_wants(n->engine, DSM_POOL_XFER);
 	if (!spare)
 		dsm_pool_give(n->engine, DSM_POOL_XFER, x);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	if (spare)
 		dsm_net_xfer_free(n->net, x);
 	if (!r)

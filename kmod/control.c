@@ -16,7 +16,7 @@
 
 /**
  * struct dsm_control_call - a thread waiting for an answer; lives on its stack
- * @link:   in the list of calls until it is answered; guarded by calls_lock
+ * @link:   in the list of calls until it is answered; guarded by dsm_calls.lock
  * @done:   completed by whoever takes it off the list
  * @reply:  filled by the answer before @done
  * @xid:    request id, echoed by the answer; fixed
@@ -37,27 +37,27 @@ struct dsm_control_call {
 /* For the last answers to fetches of a region that is to go. */
 #define LAST_FETCH (10 * HZ)
 
-static LIST_HEAD(calls);
-static DEFINE_SPINLOCK(calls_lock);
-static atomic_t next_xid;
-
-/* Requests of each peer that were not answered yet. */
-static atomic_t waiting[DSM_MAX_NODES];
-
 static void serve(struct work_struct *work);
-
-static u16 coordinator(void)
-{
-	u64 joined = READ_ONCE(dsm_node.joined);
-
-	return joined ? __ffs64(joined) : DSM_NO_NODE;
-}
 
 /* ---- calls and answers ---- */
 
-static int send_control(u16 node, u8 type, u32 xid, const struct dsm_wire_control *msg)
+/**
+ * dsm_control_init() - a node appears
+ * @n: node
+ *
+ * Context: process, module load.
+ */
+void dsm_control_init(struct dsm_node *n)
 {
-	struct dsm_msgbuf *m = dsm_net_msg_alloc(dsm_node.net, GFP_KERNEL);
+	spin_lock_init(&n->calls.lock);
+	INIT_LIST_HEAD(&n->calls.list);
+	dsm_turns_init(n);
+}
+
+static int send_control(struct dsm_node *n, u16 node, u8 type, u32 xid,
+			const struct dsm_wire_control *msg)
+{
+	struct dsm_msgbuf *m = dsm_net_msg_alloc(n->net, GFP_KERNEL);
 
 	if (!m)
 		return -ENOMEM;
@@ -66,7 +66,7 @@ static int send_control(u16 node, u8 type, u32 xid, const struct dsm_wire_contro
 	m->class = type == DSM_MSG_CONTROL ? DSM_CLASS_REQ : DSM_CLASS_RSP;
 	dsm_wire_begin(m, type, 0, xid);
 	dsm_wire_put(m, msg, sizeof(*msg));
-	return dsm_net_send(dsm_node.net, m);
+	return dsm_net_send(n->net, m);
 }
 
 static void complete_call(struct dsm_control_call *c, const struct dsm_wire_control *reply,
@@ -79,8 +79,8 @@ static void complete_call(struct dsm_control_call *c, const struct dsm_wire_cont
 	complete(&c->done);
 }
 
-static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg,
-			 struct dsm_control_call *local)
+static int queue_request(struct dsm_node *n, u16 from, u32 xid,
+			 const struct dsm_wire_control *msg, struct dsm_control_call *local)
 {
 	struct dsm_control_request *q = kzalloc(sizeof(*q), GFP_KERNEL);
 
@@ -88,25 +88,27 @@ static int queue_request(u16 from, u32 xid, const struct dsm_wire_control *msg,
 		return -ENOMEM;
 	INIT_WORK(&q->work, serve);
 	INIT_LIST_HEAD(&q->link);
+	q->node = n;
 	q->from = from;
 	q->xid = xid;
 	q->msg = *msg;
 	q->local = local;
-	atomic_inc(&waiting[from]);
-	queue_work(dsm_control_decides(msg->op) ? dsm_node.coordinator_wq : dsm_node.control_wq,
+	atomic_inc(&n->calls.waiting[from]);
+	queue_work(dsm_control_decides(msg->op) ? n->coordinator_wq : n->control_wq,
 		   &q->work);
 	return 0;
 }
 
 /**
  * dsm_control_call() - ask a member and wait for its answer
+ * @n:    node
  * @node: member, or this node
  * @msg:  request; replaced by the answer
  *
  * Context: process; waits killably, bounded by the detection of the peer's death.
  * Return: 0; what the other side refused with; -EHOSTDOWN; -EINTR; -ENOMEM.
  */
-int dsm_control_call(u16 node, struct dsm_wire_control *msg)
+int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 {
 	struct dsm_control_call c = { .node = node, .reply = msg };
 	int err;
@@ -114,25 +116,25 @@ int dsm_control_call(u16 node, struct dsm_wire_control *msg)
 	if (node == DSM_NO_NODE)
 		return -EHOSTDOWN;
 	init_completion(&c.done);
-	c.xid = atomic_inc_return(&next_xid);
-	spin_lock(&calls_lock);
-	list_add_tail(&c.link, &calls);
-	spin_unlock(&calls_lock);
-	if (node == dsm_node.engine->self)
-		err = queue_request(node, c.xid, msg, &c);
+	c.xid = atomic_inc_return(&n->calls.next_xid);
+	spin_lock(&n->calls.lock);
+	list_add_tail(&c.link, &n->calls.list);
+	spin_unlock(&n->calls.lock);
+	if (node == n->engine->self)
+		err = queue_request(n, node, c.xid, msg, &c);
 	else
-		err = send_control(node, DSM_MSG_CONTROL, c.xid, msg);
+		err = send_control(n, node, DSM_MSG_CONTROL, c.xid, msg);
 	/* A local request is always answered; its answer must not find this frame gone. */
-	if (!err && node == dsm_node.engine->self)
+	if (!err && node == n->engine->self)
 		wait_for_completion(&c.done);
 	else if (!err && wait_for_completion_killable(&c.done))
 		err = -EINTR;
-	spin_lock(&calls_lock);
+	spin_lock(&n->calls.lock);
 	if (!list_empty(&c.link))
 		list_del_init(&c.link);
 	else
 		err = 0;
-	spin_unlock(&calls_lock);
+	spin_unlock(&n->calls.lock);
 	return err ? err : c.status;
 }
 
@@ -144,7 +146,7 @@ int dsm_control_call(u16 node, struct dsm_wire_control *msg)
  */
 void dsm_control_forget(struct dsm_control_request *q)
 {
-	atomic_dec(&waiting[q->from]);
+	atomic_dec(&q->node->calls.waiting[q->from]);
 	kfree(q);
 }
 
@@ -157,12 +159,14 @@ void dsm_control_forget(struct dsm_control_request *q)
  */
 void dsm_control_answer(struct dsm_control_request *q, int status)
 {
+	struct dsm_node *n = q->node;
+
 	q->msg.status = cpu_to_le32(-status);
 	if (q->local) {
-		spin_lock(&calls_lock);
+		spin_lock(&n->calls.lock);
 		complete_call(q->local, &q->msg, status);
-		spin_unlock(&calls_lock);
-	} else if (send_control(q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg)) {
+		spin_unlock(&n->calls.lock);
+	} else if (send_control(n, q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg)) {
 		pr_debug("dsm: control answer to node %u not sent\n", q->from);
 	}
 	dsm_control_forget(q);
@@ -175,22 +179,23 @@ static int say(struct dsm_wire_control *msg, int err, const char *text)
 }
 
 /* A request of a peer: queued, or refused at once if it has too many here. */
-static int take_request(u16 from, u32 xid, struct dsm_wire_control *msg)
+static int take_request(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_control *msg)
 {
 	int err;
 
-	if (atomic_read(&waiting[from]) < DSM_CONTROL_PER_NODE)
-		return queue_request(from, xid, msg, NULL);
-	atomic64_inc(&dsm_node.stats.requests_refused);
+	if (atomic_read(&n->calls.waiting[from]) < DSM_CONTROL_PER_NODE)
+		return queue_request(n, from, xid, msg, NULL);
+	atomic64_inc(&n->stats.requests_refused);
 	err = say(msg, -EDQUOT, "this node has too many control requests under way; try again");
 	msg->status = cpu_to_le32(-err);
-	if (send_control(from, DSM_MSG_CONTROL_REPLY, xid, msg))
+	if (send_control(n, from, DSM_MSG_CONTROL_REPLY, xid, msg))
 		pr_debug("dsm: control answer to node %u not sent\n", from);
 	return 0;
 }
 
 /**
  * dsm_member_recv() - CONTROL or CONTROL_REPLY
+ * @n:    node
  * @from: sender
  * @msg:  message
  * @len:  its length in bytes
@@ -198,7 +203,7 @@ static int take_request(u16 from, u32 xid, struct dsm_wire_control *msg)
  * Context: process.
  * Return: 0, -EPROTO malformed.
  */
-int dsm_member_recv(u16 from, const u8 *msg, u32 len)
+int dsm_member_recv(struct dsm_node *n, u16 from, const u8 *msg, u32 len)
 {
 	struct dsm_reader r = dsm_reader_init(msg, len);
 	struct dsm_wire_control *body;
@@ -214,17 +219,17 @@ int dsm_member_recv(u16 from, const u8 *msg, u32 len)
 		goto out;
 	err = 0;
 	if (hdr.type == DSM_MSG_CONTROL) {
-		err = take_request(from, le32_to_cpu(hdr.xid), body);
+		err = take_request(n, from, le32_to_cpu(hdr.xid), body);
 		goto out;
 	}
 	status = -(int)min(le32_to_cpu(body->status), (u32)MAX_ERRNO);
-	spin_lock(&calls_lock);
-	list_for_each_entry(c, &calls, link)
+	spin_lock(&n->calls.lock);
+	list_for_each_entry(c, &n->calls.list, link)
 		if (c->xid == le32_to_cpu(hdr.xid) && c->node == from) {
 			complete_call(c, body, status);
 			break;
 		}
-	spin_unlock(&calls_lock);
+	spin_unlock(&n->calls.lock);
 out:
 	kfree(body);
 	return err;
@@ -234,13 +239,13 @@ out:
 
 /**
  * dsm_control_put_members() - who is a member, and at which address
+ * @n:   node
  * @msg: filled
  *
  * Context: process.
  */
-void dsm_control_put_members(struct dsm_wire_control *msg)
+void dsm_control_put_members(struct dsm_node *n, struct dsm_wire_control *msg)
 {
-	struct dsm_node *n = &dsm_node;
 	int i;
 
 	spin_lock(&n->lock);
@@ -256,6 +261,7 @@ void dsm_control_put_members(struct dsm_wire_control *msg)
 
 /**
  * dsm_control_broadcast() - have every member apply a decision
+ * @n:       node
  * @request: what was decided; on a refusal gets its text
  * @op:      enum dsm_control_op
  * @done:    on return: mask of the members that applied it
@@ -263,10 +269,10 @@ void dsm_control_put_members(struct dsm_wire_control *msg)
  * Context: process, on the coordinator; waits for every member's answer.
  * Return: 0, or the first refusal, which ends it.
  */
-int dsm_control_broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
+int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, u8 op, u64 *done)
 {
 	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL);
-	u64 members = READ_ONCE(dsm_node.joined);
+	u64 members = READ_ONCE(n->joined);
 	int err = 0;
 
 	if (!msg)
@@ -278,15 +284,15 @@ int dsm_control_broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
 		msg->op = op;
 		msg->members = 0;
 		if (op == DSM_CONTROL_MEMBERS)
-			msg->members = cpu_to_le64(READ_ONCE(dsm_node.joined));
-		err = dsm_control_call(node, msg);
+			msg->members = cpu_to_le64(READ_ONCE(n->joined));
+		err = dsm_control_call(n, node, msg);
 		/*
 		 * A member that is lost meanwhile has nothing to apply any more. The
 		 * transport knows of a loss first: the rest of us is about to be told.
 		 */
 		if (err == -EHOSTDOWN &&
-		    wait_event_timeout(dsm_node.changed,
-				       !(READ_ONCE(dsm_node.joined) & BIT_ULL(node)), LOSS_TOLD))
+		    wait_event_timeout(n->changed,
+				       !(READ_ONCE(n->joined) & BIT_ULL(node)), LOSS_TOLD))
 			err = 0;
 		if (err)
 			snprintf(request->text, sizeof(request->text), "node %u: %.*s", node,
@@ -299,14 +305,15 @@ int dsm_control_broadcast(struct dsm_wire_control *request, u8 op, u64 *done)
 	return err;
 }
 
-static void undo_broadcast(const struct dsm_wire_control *request, u8 op, u64 done)
+static void undo_broadcast(struct dsm_node *n, const struct dsm_wire_control *request, u8 op,
+			   u64 done)
 {
 	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL | __GFP_NOFAIL);
 
 	for (; done; done &= done - 1) {
 		*msg = *request;
 		msg->op = op;
-		dsm_control_call(__ffs64(done), msg);
+		dsm_control_call(n, __ffs64(done), msg);
 	}
 	kfree(msg);
 }
@@ -325,7 +332,7 @@ static u64 gone(struct dsm_node *n)
 
 static int apply_member_list(struct dsm_control_request *q)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = q->node;
 	u64 members = le64_to_cpu(q->msg.members);
 
 	if (members) {
@@ -336,34 +343,35 @@ static int apply_member_list(struct dsm_control_request *q)
 		spin_unlock(&n->lock);
 		wake_up_all(&n->changed);
 	}
-	dsm_control_put_members(&q->msg);
+	dsm_control_put_members(n, &q->msg);
 	return 0;
 }
 
 /**
  * dsm_member_peer_lost() - calls to it fail, and what it asked is forgotten
+ * @n:    node
  * @node: lost node
  *
  * Context: process.
  */
-void dsm_member_peer_lost(u16 node)
+void dsm_member_peer_lost(struct dsm_node *n, u16 node)
 {
 	struct dsm_control_call *c, *next;
 
-	spin_lock(&dsm_node.lock);
-	dsm_node.listed &= ~BIT_ULL(node);
-	spin_unlock(&dsm_node.lock);
-	spin_lock(&calls_lock);
-	list_for_each_entry_safe(c, next, &calls, link)
+	spin_lock(&n->lock);
+	n->listed &= ~BIT_ULL(node);
+	spin_unlock(&n->lock);
+	spin_lock(&n->calls.lock);
+	list_for_each_entry_safe(c, next, &n->calls.list, link)
 		if (c->node == node)
 			complete_call(c, NULL, -EHOSTDOWN);
-	spin_unlock(&calls_lock);
-	dsm_turn_peer_lost(node);
+	spin_unlock(&n->calls.lock);
+	dsm_turn_peer_lost(n, node);
 }
 
 /* ---- regions ---- */
 
-static int decide_create(struct dsm_wire_control *msg)
+static int decide_create(struct dsm_node *n, struct dsm_wire_control *msg)
 {
 	struct dsm_wire_region *d = &msg->region;
 	u64 pages = le64_to_cpu(d->pages), addr = le64_to_cpu(d->addr), done;
@@ -372,28 +380,28 @@ static int decide_create(struct dsm_wire_control *msg)
 
 	if (d->name[sizeof(d->name) - 1] || !pages || pages > DSM_REGION_MAX_PAGES)
 		return -EINVAL;
-	r = dsm_region_by_name((const char *)d->name);
+	r = dsm_region_by_name(n, (const char *)d->name);
 	if (!IS_ERR(r)) {
 		dsm_node_region_put(r);
 		return say(msg, -EEXIST, "a region of this name exists; see dsmctl region list");
 	}
 	if (!addr)
-		addr = dsm_place_find(pages);
-	else if (!IS_ALIGNED(addr, PAGE_SIZE) || !dsm_place_is_free(addr, pages))
+		addr = dsm_place_find(n, pages);
+	else if (!IS_ALIGNED(addr, PAGE_SIZE) || !dsm_place_is_free(n, addr, pages))
 		return say(msg, -EADDRINUSE, "the address is unaligned or overlaps another region's; leave it out");
 	if (!addr)
 		return say(msg, -ENOSPC, "no address range of this size is left; destroy a region");
 	d->addr = cpu_to_le64(addr);
-	d->id = cpu_to_le32(dsm_node.last_region + 1);
-	d->members = cpu_to_le64(READ_ONCE(dsm_node.joined));
+	d->id = cpu_to_le32(n->last_region + 1);
+	d->members = cpu_to_le64(READ_ONCE(n->joined));
 	d->users = 0;
-	err = dsm_control_broadcast(msg, DSM_CONTROL_APPLY_CREATE, &done);
+	err = dsm_control_broadcast(n, msg, DSM_CONTROL_APPLY_CREATE, &done);
 	if (err)
-		undo_broadcast(msg, DSM_CONTROL_APPLY_DESTROY, done);
+		undo_broadcast(n, msg, DSM_CONTROL_APPLY_DESTROY, done);
 	return err;
 }
 
-static int decide_destroy(struct dsm_wire_control *msg)
+static int decide_destroy(struct dsm_node *n, struct dsm_wire_control *msg)
 {
 	struct dsm_region *r;
 	u64 done;
@@ -401,19 +409,19 @@ static int decide_destroy(struct dsm_wire_control *msg)
 
 	if (msg->region.name[sizeof(msg->region.name) - 1])
 		return -EINVAL;
-	r = dsm_region_by_name((const char *)msg->region.name);
+	r = dsm_region_by_name(n, (const char *)msg->region.name);
 	if (IS_ERR(r))
 		return say(msg, -ENOENT, "no such region; see dsmctl region list");
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
-	err = dsm_control_broadcast(msg, DSM_CONTROL_PREPARE_DESTROY, &done);
-	undo_broadcast(msg, err ? DSM_CONTROL_CANCEL_DESTROY : DSM_CONTROL_APPLY_DESTROY, done);
+	err = dsm_control_broadcast(n, msg, DSM_CONTROL_PREPARE_DESTROY, &done);
+	undo_broadcast(n, msg, err ? DSM_CONTROL_CANCEL_DESTROY : DSM_CONTROL_APPLY_DESTROY, done);
 	return err;
 }
 
-static int decide_activate(struct dsm_wire_control *msg, u16 from)
+static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16 from)
 {
-	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
+	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
 	u64 done, users;
 	int err = 0;
 
@@ -423,20 +431,20 @@ static int decide_activate(struct dsm_wire_control *msg, u16 from)
 	if (!r->space->n_members || !(users & BIT_ULL(from))) {
 		dsm_region_describe(r, &msg->region);
 		if (!msg->region.members)
-			msg->region.members = cpu_to_le64(READ_ONCE(dsm_node.joined));
+			msg->region.members = cpu_to_le64(READ_ONCE(n->joined));
 		msg->region.users = cpu_to_le64(users | BIT_ULL(from));
 		err = dsm_policy_suits(&r->space->policy, le64_to_cpu(msg->region.members),
 				       r->pages, (char *)msg->text, sizeof(msg->text));
-		err = err ?: dsm_control_broadcast(msg, DSM_CONTROL_APPLY_MEMBERS, &done);
+		err = err ?: dsm_control_broadcast(n, msg, DSM_CONTROL_APPLY_MEMBERS, &done);
 	}
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
 	return err;
 }
 
-static int apply_to_region(struct dsm_wire_control *msg)
+static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 {
-	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
+	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
 	int err = 0;
 
 	if (IS_ERR(r))
@@ -460,14 +468,14 @@ static int apply_to_region(struct dsm_wire_control *msg)
 		 * that lives and does not answer.
 		 */
 		dsm_dir_ending(r, true);
-		dsm_regions_settle();
+		dsm_regions_settle(n);
 		if (!dsm_rsync_settle(r)) {
 			atomic_cmpxchg(&r->opens, -1, 0);
 			dsm_dir_ending(r, false);
 			err = say(msg, -EBUSY, "a lock of the region is held; end the programs that use it");
 			break;
 		}
-		if (!wait_event_timeout(dsm_node.changed,
+		if (!wait_event_timeout(n->changed,
 					!atomic_read(&r->transfers) && !READ_ONCE(r->space->fetching),
 					LAST_FETCH)) {
 			atomic_cmpxchg(&r->opens, -1, 0);
@@ -496,9 +504,9 @@ static int apply_to_region(struct dsm_wire_control *msg)
 	return err;
 }
 
-static int region_get(struct dsm_wire_control *msg)
+static int region_get(struct dsm_node *n, struct dsm_wire_control *msg)
 {
-	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), true);
+	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), true);
 
 	if (IS_ERR(r))
 		return -ENOENT;
@@ -510,13 +518,14 @@ static int region_get(struct dsm_wire_control *msg)
 static void serve(struct work_struct *work)
 {
 	struct dsm_control_request *q = container_of(work, struct dsm_control_request, work);
+	struct dsm_node *n = q->node;
 	int err;
 
 	err = dsm_control_admit(q->msg.op, le64_to_cpu(q->msg.members), q->from,
-				dsm_node.engine->self, READ_ONCE(dsm_node.joined),
-				READ_ONCE(dsm_node.inviter));
+				n->engine->self, READ_ONCE(n->joined),
+				READ_ONCE(n->inviter));
 	if (err) {
-		atomic64_inc(&dsm_node.stats.requests_refused);
+		atomic64_inc(&n->stats.requests_refused);
 		dsm_control_answer(q, say(&q->msg, err, "the coordinator has changed; try again"));
 		return;
 	}
@@ -533,158 +542,45 @@ static void serve(struct work_struct *work)
 		err = apply_member_list(q);
 		break;
 	case DSM_CONTROL_REGION_GET:
-		err = region_get(&q->msg);
+		err = region_get(n, &q->msg);
 		break;
 	case DSM_CONTROL_HOMES:
 	case DSM_CONTROL_TOUCH:
 	case DSM_CONTROL_CLAIM:
-		err = dsm_homes_serve(&q->msg);
+		err = dsm_homes_serve(n, &q->msg);
 		break;
 	case DSM_CONTROL_CREATE:
-		err = decide_create(&q->msg);
+		err = decide_create(n, &q->msg);
 		break;
 	case DSM_CONTROL_DESTROY:
-		err = decide_destroy(&q->msg);
+		err = decide_destroy(n, &q->msg);
 		break;
 	case DSM_CONTROL_ACTIVATE:
-		err = decide_activate(&q->msg, q->from);
+		err = decide_activate(n, &q->msg, q->from);
 		break;
 	case DSM_CONTROL_APPLY_CREATE:
-		err = dsm_region_add(&q->msg.region, true);
+		err = dsm_region_add(n, &q->msg.region, true);
 		if (err == -EOPNOTSUPP)
 			say(&q->msg, err, "its RDMA device lacks atomics, which sync=rdma needs");
 		break;
 	default:
-		err = apply_to_region(&q->msg);
+		err = apply_to_region(n, &q->msg);
 	}
 	dsm_control_answer(q, err);
 }
 
 /**
- * dsm_member_activate() - fix the members of a region on its first use in the cluster
- * @r: region
- *
- * Context: process; waits killably.
- * Return: 0, -EHOSTDOWN the coordinator was lost (try again), -EINTR, -ENOMEM.
- */
-int dsm_member_activate(struct dsm_region *r)
-{
-	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
-	int err;
-
-	if (!msg)
-		return -ENOMEM;
-	msg->op = DSM_CONTROL_ACTIVATE;
-	msg->region.id = cpu_to_le32(r->id);
-	err = dsm_control_call(coordinator(), msg);
-	if (!err && !r->space->n_members)
-		err = -EHOSTDOWN;
-	kfree(msg);
-	return err;
-}
-
-static int region_op(u8 op, struct dsm_wire_region *desc, struct dsm_errtxt *err)
-{
-	struct dsm_wire_control *msg;
-	int ret;
-
-	if (!dsm_node_joined()) {
-		dsm_errtxt_set(err, "this node has not joined a cluster; use dsmctl join");
-		return -ENOTCONN;
-	}
-	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
-	if (!msg)
-		return -ENOMEM;
-	msg->op = op;
-	msg->region = *desc;
-	ret = dsm_control_call(coordinator(), msg);
-	if (ret && msg->text[0])
-		dsm_errtxt_set(err, "%.*s", (int)sizeof(msg->text), msg->text);
-	*desc = msg->region;
-	kfree(msg);
-	return ret;
-}
-
-/**
- * dsm_node_region_create() - make a region on all members
- * @arg:    ioctl argument, checked; id and addr are filled
- * @policy: settings text, "" for the defaults
- * @uid:    owner
- * @gid:    group
- * @err:    text
- *
- * Context: process; waits killably.
- * Return: 0; -EEXIST; -EINVAL, -EOPNOTSUPP settings; -EADDRINUSE; -ENOSPC; -ENOTCONN;
- * -EHOSTDOWN; -ENOMEM; -EINTR.
- */
-int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid,
-			   struct dsm_errtxt *err)
-{
-	struct dsm_wire_region desc = {
-		.flags = cpu_to_le32(arg->flags),
-		.pages = cpu_to_le64(arg->bytes >> PAGE_SHIFT),
-		.addr = cpu_to_le64(arg->addr),
-		.uid = cpu_to_le32(from_kuid(&init_user_ns, uid)),
-		.gid = cpu_to_le32(from_kgid(&init_user_ns, gid)),
-		.mode = cpu_to_le32(arg->mode ? arg->mode : 0660),
-	};
-	struct dsm_policy p;
-	int ret;
-
-	ret = dsm_policy_parse(policy, &p, err->text, sizeof(err->text));
-	if (!ret)
-		ret = dsm_policy_suits(&p, READ_ONCE(dsm_node.joined), arg->bytes >> PAGE_SHIFT,
-				       err->text, sizeof(err->text));
-	if (ret)
-		return ret;
-	if (dsm_policy_wants_atomics(&p) && !dsm_rsync_possible()) {
-		dsm_errtxt_set(err, "%s=rdma needs atomics, which the RDMA device of this node lacks; use %s=msg",
-			       p.sync == DSM_SYNC_RDMA ? "sync" : "metadata",
-			       p.sync == DSM_SYNC_RDMA ? "sync" : "metadata");
-		return -EOPNOTSUPP;
-	}
-	if (p.bcast == DSM_BCAST_ADAPTIVE && !dsm_bcast_possible()) {
-		dsm_errtxt_set(err, "bcast=adaptive needs datagrams and multicast, which the RDMA device of this node lacks; use bcast=off");
-		return -EOPNOTSUPP;
-	}
-	strscpy((char *)desc.name, arg->name, sizeof(desc.name));
-	dsm_policy_format(&p, (char *)desc.policy, sizeof(desc.policy));
-	ret = region_op(DSM_CONTROL_CREATE, &desc, err);
-	if (ret)
-		return ret;
-	arg->id = le32_to_cpu(desc.id);
-	arg->addr = le64_to_cpu(desc.addr);
-	return 0;
-}
-
-/**
- * dsm_node_region_destroy() - remove a region from all members
- * @name: its name
- * @err:  text
- *
- * Context: process; waits killably.
- * Return: 0; -ENOENT; -EBUSY open on the node that @err names; -ENOTCONN; -EHOSTDOWN; -ENOMEM;
- * -EINTR.
- */
-int dsm_node_region_destroy(const char *name, struct dsm_errtxt *err)
-{
-	struct dsm_wire_region desc = {};
-
-	strscpy((char *)desc.name, name, sizeof(desc.name));
-	return region_op(DSM_CONTROL_DESTROY, &desc, err);
-}
-
-/**
  * dsm_control_drain() - no request is being served any more
+ * @n: node
  *
  * Context: process; all peers are gone, so every call has been answered.
  */
-void dsm_control_drain(void)
+void dsm_control_drain(struct dsm_node *n)
 {
-	flush_workqueue(dsm_node.coordinator_wq);
-	dsm_turn_drain();
+	flush_workqueue(n->coordinator_wq);
+	dsm_turn_drain(n);
 	/* With them what was held back. */
-	flush_workqueue(dsm_node.coordinator_wq);
-	flush_workqueue(dsm_node.control_wq);
-	dsm_node.listed = 0;
+	flush_workqueue(n->coordinator_wq);
+	flush_workqueue(n->control_wq);
+	n->listed = 0;
 }

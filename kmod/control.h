@@ -13,6 +13,7 @@ struct dsm_control_call;
 
 /**
  * struct dsm_control_request - a request of a member or of this node itself, until it is answered
+ * @node:  this node
  * @work:  serves it, on one of the two workqueues
  * @link:  in a list of turns.c while it waits for a node to have joined
  * @local: the call of this node that it answers (control.c); NULL: another node's
@@ -21,6 +22,7 @@ struct dsm_control_call;
  * @msg:   body; becomes the answer
  */
 struct dsm_control_request {
+	struct dsm_node *node;
 	struct work_struct work;
 	struct list_head link;
 	struct dsm_control_call *local;
@@ -33,31 +35,32 @@ struct dsm_control_request {
  * Ask @node (self included) and wait for the answer, which replaces @msg. Waits killably; ends with
  * the peer's death. 0 or the negative errno of the answer; -EHOSTDOWN, -EINTR, -ENOMEM.
  */
-int dsm_control_call(u16 node, struct dsm_wire_control *msg);
+int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg);
 
 /* place.c: address for a region of @pages that overlaps no other; 0: none left. */
-u64 dsm_place_find(u64 pages);
-bool dsm_place_is_free(u64 addr, u64 pages);
+u64 dsm_place_find(struct dsm_node *n, u64 pages);
+bool dsm_place_is_free(struct dsm_node *n, u64 addr, u64 pages);
 
 /* Answer and free; free without one. */
 void dsm_control_answer(struct dsm_control_request *q, int status);
 void dsm_control_forget(struct dsm_control_request *q);
 
 /* Coordinator: have every member apply @op. 0 or the first refusal; @done: who applied it. */
-int dsm_control_broadcast(struct dsm_wire_control *request, u8 op, u64 *done);
-void dsm_control_put_members(struct dsm_wire_control *msg);
+int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, u8 op, u64 *done);
+void dsm_control_put_members(struct dsm_node *n, struct dsm_wire_control *msg);
 
 /* turns.c: one node joins at a time, and what concerns regions waits for it. */
+void dsm_turns_init(struct dsm_node *n);
 void dsm_turn_begin(struct dsm_control_request *q);
 void dsm_turn_end(struct dsm_control_request *q);
 bool dsm_turn_hold(struct dsm_control_request *q);
-void dsm_turn_peer_lost(u16 node);
-void dsm_turn_drain(void);
+void dsm_turn_peer_lost(struct dsm_node *n, u16 node);
+void dsm_turn_drain(struct dsm_node *n);
 
 /* homes.c: HOMES and TOUCH. */
-int dsm_homes_serve(struct dsm_wire_control *msg);
+int dsm_homes_serve(struct dsm_node *n, struct dsm_wire_control *msg);
 
 /* Leaving: no request is being served any more on return. */
-void dsm_control_drain(void);
+void dsm_control_drain(struct dsm_node *n);
 
 #endif

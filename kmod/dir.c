@@ -19,6 +19,7 @@ static_assert(DSM_DIR_PAGES * sizeof(u64) / PAGE_SIZE <= DSM_MR_PAGES);
  */
 int dsm_dir_make(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_dir *d = &r->space->dir;
 	struct dsm_mr *mr;
 
@@ -26,7 +27,8 @@ int dsm_dir_make(struct dsm_region *r)
 	d->word = vzalloc(PAGE_ALIGN(r->pages * sizeof(u64)));
 	if (!d->word)
 		return -ENOMEM;
-	mr = dsm_rsync_offer(d->word, PAGE_ALIGN(r->pages * sizeof(u64)), DSM_MR_ATOMIC, &d->own);
+	mr = dsm_rsync_offer(n, d->word, PAGE_ALIGN(r->pages * sizeof(u64)), DSM_MR_ATOMIC,
+			     &d->own);
 	if (IS_ERR(mr)) {
 		vfree(d->word);
 		d->word = NULL;
@@ -60,7 +62,9 @@ void dsm_dir_free(struct dsm_region *r)
  */
 void dsm_dir_ending(struct dsm_region *r, bool ending)
 {
-	spin_lock(&dsm_node.lock);
+	struct dsm_node *n = r->node;
+
+	spin_lock(&n->lock);
 	r->space->dir.ending = ending;
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 }

@@ -27,6 +27,7 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
 
 /**
  * struct batch - pages that are written back or unmapped together
+ * @node:    whose; fixed
  * @page:    pages, sorted
  * @run:     runs of them, for the walk
  * @todo:    write-back: enum todo of each
@@ -42,6 +43,7 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * @told:    pages that the core was told of: up to here
  */
 struct batch {
+	struct dsm_node *node;
 	struct dsm_page *page[BATCH];
 	struct dsm_run run[BATCH];
 	u8 todo[BATCH];
@@ -139,7 +141,7 @@ static int by_home(const void *a, const void *b)
 {
 	const struct dsm_page *p = *(const struct dsm_page * const *)a;
 	const struct dsm_page *q = *(const struct dsm_page * const *)b;
-	u32 own = DSM_MAX_NODES - 1 - dsm_node.engine->self;
+	u32 own = DSM_MAX_NODES - 1 - dsm_page_node(p)->engine->self;
 	int i = (p->home + own) % DSM_MAX_NODES, j = (q->home + own) % DSM_MAX_NODES;
 
 	return i != j ? i - j : by_place(a, b);
@@ -151,15 +153,16 @@ static int by_home(const void *a, const void *b)
  */
 static void tell(struct batch *b, u32 end)
 {
+	struct dsm_node *n = b->node;
 	struct dsm_msgbuf *empty = dsm_pack_close(&b->pack);
-	struct dsm_engine *e = dsm_node.engine;
+	struct dsm_engine *e = n->engine;
 	struct dsm_actions acts;
 	struct dsm_pack direct;
 
-	dsm_net_msg_free(dsm_node.net, empty);
+	dsm_net_msg_free(n->net, empty);
 	if (b->told == end)
 		return;
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	for (; b->told < end; b->told++) {
 		if (b->todo[b->told] == TODO_NOTHING)
 			continue;
@@ -173,20 +176,21 @@ static void tell(struct batch *b, u32 end)
 		dsm_direct_close(&b->direct, &direct, b->pack.space, b->pack.home);
 		dsm_pipe_send(e, &direct, &acts);
 	}
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 }
 
 /* Room for one record of at most what is asked for; sends what is in the way of it. */
 static void make_room(struct batch *b, u32 i)
 {
+	struct dsm_node *n = b->node;
 	struct dsm_msgbuf *m;
 
 	if (dsm_pack_is_full(&b->pack)) {
 		tell(b, i);
 		return;
 	}
-	m = dsm_net_msg_alloc(dsm_node.net, GFP_KERNEL | __GFP_NOFAIL);
-	dsm_pack_add(&b->pack, m, dsm_node.engine->self);
+	m = dsm_net_msg_alloc(n->net, GFP_KERNEL | __GFP_NOFAIL);
+	dsm_pack_add(&b->pack, m, n->engine->self);
 }
 
 static void diff_made(struct batch *b, u32 i, u32 bytes)
@@ -200,29 +204,34 @@ static void diff_made(struct batch *b, u32 i, u32 bytes)
 
 static bool has_key(struct batch *b, struct dsm_page *p)
 {
+	struct dsm_node *n = b->node;
+
 	if (b->chunk != p->idx / DSM_CHUNK_PAGES) {
 		b->chunk = p->idx / DSM_CHUNK_PAGES;
-		spin_lock(&dsm_node.lock);
-		if (!dsm_direct_key(dsm_node.engine, p, &b->key))
+		spin_lock(&n->lock);
+		if (!dsm_direct_key(n->engine, p, &b->key))
 			b->key.rkey = 0;
-		spin_unlock(&dsm_node.lock);
+		spin_unlock(&n->lock);
 	}
 	return b->key.rkey;
 }
 
 static void put_piece(struct batch *b, u32 i, const struct dsm_piece *piece)
 {
+	struct dsm_node *n = b->node;
+
 	if (dsm_direct_put(&b->direct, b->page[i], piece, &b->key, b->lent[i]))
 		return;
 	dsm_direct_add(&b->direct,
-		       dsm_net_xfer_alloc(dsm_node.net, GFP_KERNEL | __GFP_NOFAIL));
+		       dsm_net_xfer_alloc(n->net, GFP_KERNEL | __GFP_NOFAIL));
 	dsm_direct_put(&b->direct, b->page[i], piece, &b->key, b->lent[i]);
 }
 
 /* The page's changed bytes straight into its home's frame. False: they are to be packed. */
 static bool write_direct(struct batch *b, u32 i)
 {
-	int max = dsm_direct_runs(dsm_node.engine, b->page[i]->space), runs, k;
+	struct dsm_node *n = b->node;
+	int max = dsm_direct_runs(n->engine, b->page[i]->space), runs, k;
 	struct dsm_page *p = b->page[i];
 	u32 bytes = 0;
 
@@ -235,7 +244,7 @@ static bool write_direct(struct batch *b, u32 i)
 		return false;
 	if (runs && !b->direct.m)
 		dsm_direct_begin(&b->direct,
-				 dsm_net_msg_alloc(dsm_node.net, GFP_KERNEL | __GFP_NOFAIL),
+				 dsm_net_msg_alloc(n->net, GFP_KERNEL | __GFP_NOFAIL),
 				 p->space, p->home);
 	for (k = 0; k < runs; k++) {
 		/* With the last piece, and if the page does not go on using it. */
@@ -256,6 +265,7 @@ static bool write_direct(struct batch *b, u32 i)
 
 static void make_diff(struct batch *b, u32 i)
 {
+	struct dsm_node *n = b->node;
 	struct dsm_page *p = b->page[i];
 	int bytes = -ENOSPC;
 	u32 room;
@@ -286,7 +296,7 @@ static void make_diff(struct batch *b, u32 i)
 	if (!bytes)
 		return;
 	dsm_pack_put(&b->pack, bytes);
-	if (b->alone[i] || dsm_pack_is_due(&b->pack, dsm_node.engine, b->n - i - 1))
+	if (b->alone[i] || dsm_pack_is_due(&b->pack, n->engine, b->n - i - 1))
 		tell(b, i + 1);
 }
 
@@ -296,6 +306,7 @@ static void make_diff(struct batch *b, u32 i)
  */
 static void downgrade(struct batch *b)
 {
+	struct dsm_node *n = b->node;
 	struct dsm_actions acts;
 	bool keep, diff;
 	u32 i;
@@ -303,18 +314,19 @@ static void downgrade(struct batch *b)
 	/* Asked without the lock, before the step: a reference that comes later writes later. */
 	for (i = 0; i < b->n; i++)
 		b->todo[i] = dsm_mm_frame_pinned(b->page[i]->frame);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	for (i = 0; i < b->n; i++) {
-		diff = dsm_rel_downgraded(dsm_node.engine, b->page[i], b->todo[i], &keep, &acts);
+		diff = dsm_rel_downgraded(n->engine, b->page[i], b->todo[i], &keep, &acts);
 		b->todo[i] = !diff ? TODO_NOTHING : keep ? TODO_REFRESH : TODO_DIFF;
 		b->alone[i] = dsm_moves_alone(b->page[i]);
 	}
-	dsm_csm_post(dsm_node.engine, &acts);
-	dsm_step_end(&acts);
+	dsm_csm_post(n->engine, &acts);
+	dsm_step_end(n, &acts);
 }
 
 static void write_back(struct batch *b)
 {
+	struct dsm_node *n = b->node;
 	u32 i;
 
 	walk(b, DSM_PF_KEPT, dsm_mm_wrprotect);
@@ -322,8 +334,8 @@ static void write_back(struct batch *b)
 	downgrade(b);
 	b->told = 0;
 	b->direct = (struct dsm_direct){};
-	WRITE_ONCE(dsm_node.engine->direct_runs, dsm_param_direct_runs);
-	WRITE_ONCE(dsm_node.engine->wr_runs_max, dsm_param_wr_runs_max);
+	WRITE_ONCE(n->engine->direct_runs, dsm_param_direct_runs);
+	WRITE_ONCE(n->engine->wr_runs_max, dsm_param_wr_runs_max);
 	dsm_pack_init(&b->pack, NULL, DSM_NO_NODE);
 	for (i = 0; i < b->n; i++)
 		if (b->todo[i] != TODO_NOTHING)
@@ -333,31 +345,34 @@ static void write_back(struct batch *b)
 
 static void take_batch(struct batch *b)
 {
+	struct dsm_node *n = b->node;
 	struct dsm_page *p;
 
 	b->n = 0;
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	while (b->n < BATCH) {
-		p = dsm_rel_take(dsm_node.engine);
+		p = dsm_rel_take(n->engine);
 		if (!p)
 			break;
 		b->page[b->n++] = p;
 	}
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 }
 
 /**
  * dsm_flush_run() - write back all that open releases have to flush
+ * @n: node
  *
  * Context: process, no lock held; sleeps, never for the network. Any number of threads may do
  * so at once.
  */
-void dsm_flush_run(void)
+void dsm_flush_run(struct dsm_node *n)
 {
 	u64 start = dsm_now_ns();
 	struct batch *b;
 
 	b = kmalloc(sizeof(*b), GFP_KERNEL | __GFP_NOFAIL);
+	b->node = n;
 	for (;;) {
 		take_batch(b);
 		if (!b->n)
@@ -365,7 +380,7 @@ void dsm_flush_run(void)
 		write_back(b);
 	}
 	kfree(b);
-	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_protocol);
+	atomic64_add(dsm_now_ns() - start, &n->stats.ns_protocol);
 }
 
 /**
@@ -376,7 +391,7 @@ void dsm_flush_run(void)
  */
 void dsm_flush_worker(struct work_struct *work)
 {
-	dsm_flush_run();
+	dsm_flush_run(container_of(work, struct dsm_node, flush_work));
 }
 
 /* ---- acquire ---- */
@@ -391,6 +406,7 @@ static void zap_batch(struct batch *b)
 /* The log was trimmed: every copy of every region goes. */
 static void invalidate_all(struct batch *b)
 {
+	struct dsm_node *n = b->node;
 	struct dsm_region *r;
 	struct dsm_page *p;
 	unsigned long idx;
@@ -398,14 +414,14 @@ static void invalidate_all(struct batch *b)
 	u32 id = 0;
 
 	for (;;) {
-		r = dsm_node_region_get(id, true);
+		r = dsm_node_region_get(n, id, true);
 		if (IS_ERR(r))
 			return;
 		id = r->id;
 		xa_for_each(&r->table, idx, p) {
-			spin_lock(&dsm_node.lock);
-			lost = dsm_page_invalidate(dsm_node.engine, p);
-			spin_unlock(&dsm_node.lock);
+			spin_lock(&n->lock);
+			lost = dsm_page_invalidate(n->engine, p);
+			spin_unlock(&n->lock);
 			if (lost)
 				b->page[b->n++] = p;
 			if (b->n == BATCH)
@@ -418,15 +434,15 @@ static void invalidate_all(struct batch *b)
 
 /**
  * dsm_acquire_apply() - apply all knowledge of this node: the second half of every acquire
+ * @n: node
  *
  * On return every page that a known notice names is unmapped, also those that a
  * sibling's acquire took (L11).
  *
  * Context: process, no lock held; sleeps, never for the network.
  */
-void dsm_acquire_apply(void)
+void dsm_acquire_apply(struct dsm_node *n)
 {
-	struct dsm_node *n = &dsm_node;
 	u64 start = dsm_now_ns();
 	struct dsm_actions acts;
 	struct dsm_wait wait;
@@ -447,6 +463,7 @@ void dsm_acquire_apply(void)
 	if (!turn)
 		wait_for_completion(&wait.done);
 	b = kmalloc(sizeof(*b), GFP_KERNEL | __GFP_NOFAIL);
+	b->node = n;
 	while (more) {
 		b->n = 0;
 		spin_lock(&n->lock);
@@ -467,9 +484,9 @@ void dsm_acquire_apply(void)
 		asked += dsm_ahead_noticed(b->page, taken);
 	}
 	kfree(b);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	dsm_acq_end(n->engine, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	trace_dsm_acquire(0, zapped);
 	atomic64_add(dsm_now_ns() - start, &n->stats.ns_protocol);
 	/* The caller goes on computing. */

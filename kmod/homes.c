@@ -34,9 +34,9 @@ int dsm_node_unclaim(struct dsm_region *r)
 	if (!dsm_policy_unclaims(&r->space->policy) || READ_ONCE(r->named))
 		return -EOPNOTSUPP;
 	xa_for_each(&r->table, idx, p) {
-		spin_lock(&dsm_node.lock);
-		mine = dsm_move_unclaim(dsm_node.engine, p);
-		spin_unlock(&dsm_node.lock);
+		spin_lock(&r->node->lock);
+		mine = dsm_move_unclaim(r->node->engine, p);
+		spin_unlock(&r->node->lock);
 		if (!mine)
 			continue;
 		if (n && run[n - 1].first + run[n - 1].count == p->idx) {
@@ -105,15 +105,16 @@ static bool collect(struct dsm_region *r, bool (*wanted)(const struct dsm_page *
 /* As a thread that reads it would. Right now held, DSM_PAGE_NONE to wait, or a negative errno. */
 static int touch(struct dsm_region *r, u32 idx)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_page *p = dsm_shell_page(r, idx, true);
 	struct dsm_actions acts;
 	int ret;
 
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	dsm_step_begin(&acts);
-	ret = dsm_page_fault(dsm_node.engine, p, false, &acts);
-	dsm_step_end(&acts);
+	dsm_step_begin(n, &acts);
+	ret = dsm_page_fault(n->engine, p, false, &acts);
+	dsm_step_end(n, &acts);
 	return ret;
 }
 
@@ -130,6 +131,7 @@ static int touch_and_wait(struct dsm_region *r, u32 idx)
 /* The requests of a word's pages are under way together. */
 static int touch_word(struct dsm_region *r, u64 first, __le64 *word)
 {
+	struct dsm_node *n = r->node;
 	u64 wanted = le64_to_cpu(*word), left, mine = 0;
 	int ret;
 
@@ -142,7 +144,7 @@ static int touch_word(struct dsm_region *r, u64 first, __le64 *word)
 		ret = touch_and_wait(r, first + __ffs64(left));
 		if (ret)
 			return ret;
-		if (is_homed(xa_load(&r->table, first + __ffs64(left)), dsm_node.engine->self))
+		if (is_homed(xa_load(&r->table, first + __ffs64(left)), n->engine->self))
 			mine |= left & -left;
 	}
 	*word = cpu_to_le64(mine);
@@ -172,15 +174,16 @@ static int touch_all(struct dsm_region *r, struct dsm_wire_control *msg)
 
 /**
  * dsm_homes_serve() - a member asks after the pages homed here, or wants some touched
+ * @n:   node
  * @msg: HOMES, TOUCH or CLAIM; becomes the answer
  *
  * Context: process; but for HOMES waits as a fault does.
  * Return: 0; -ENOENT no such region, no further page; -EINVAL pages outside; -EHOSTDOWN; -ENXIO not in use;
  * -ENOMEM.
  */
-int dsm_homes_serve(struct dsm_wire_control *msg)
+int dsm_homes_serve(struct dsm_node *n, struct dsm_wire_control *msg)
 {
-	struct dsm_region *r = dsm_node_region_get(le32_to_cpu(msg->region.id), false);
+	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
 	u64 first = le64_to_cpu(msg->first);
 	int ret;
 
@@ -191,7 +194,7 @@ int dsm_homes_serve(struct dsm_wire_control *msg)
 	if (msg->op != DSM_CONTROL_HOMES)
 		ret = touch_all(r, msg);
 	else
-		ret = collect(r, is_homed, dsm_node.engine->self, &first, msg) ? 0 : -ENOENT;
+		ret = collect(r, is_homed, n->engine->self, &first, msg) ? 0 : -ENOENT;
 	dsm_node_region_put(r);
 	return ret;
 }
@@ -206,13 +209,14 @@ int dsm_homes_serve(struct dsm_wire_control *msg)
  */
 int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_wire_control *msg;
 	int ret;
 	u32 i;
 
 	if (a->flags & DSM_HOMES_CLAIM && !dsm_policy_claims(&r->space->policy))
 		return -EOPNOTSUPP;
-	if (!(READ_ONCE(dsm_node.joined) & BIT_ULL(a->node)))
+	if (!(READ_ONCE(n->joined) & BIT_ULL(a->node)))
 		return -EHOSTDOWN;
 	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	if (!msg)
@@ -223,7 +227,7 @@ int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a)
 	if (msg->op == DSM_CONTROL_CLAIM)
 		for (i = 0; i < DSM_HOMES_WORDS; i++)
 			msg->homes[i] = cpu_to_le64(a->pages[i]);
-	ret = dsm_control_call(a->node, msg);
+	ret = dsm_control_call(n, a->node, msg);
 	a->first = le64_to_cpu(msg->first);
 	for (i = 0; i < DSM_HOMES_WORDS; i++)
 		a->pages[i] = le64_to_cpu(msg->homes[i]);
@@ -246,7 +250,8 @@ static bool is_only_here(const struct dsm_page *p, u16 home)
  */
 void dsm_homes_give_back(struct dsm_region *r)
 {
-	u64 others = READ_ONCE(dsm_node.joined) & ~BIT_ULL(dsm_node.engine->self);
+	struct dsm_node *n = r->node;
+	u64 others = READ_ONCE(n->joined) & ~BIT_ULL(n->engine->self);
 	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	int ret = 0;
 	u64 next;
@@ -257,7 +262,7 @@ void dsm_homes_give_back(struct dsm_region *r)
 		for (next = 0; !ret && collect(r, is_only_here, __ffs64(others), &next, msg); ) {
 			msg->op = DSM_CONTROL_TOUCH;
 			msg->region.id = cpu_to_le32(r->id);
-			ret = dsm_control_call(__ffs64(others), msg);
+			ret = dsm_control_call(n, __ffs64(others), msg);
 		}
 	}
 	kfree(msg);

@@ -11,9 +11,8 @@ static_assert((int)DSM_LOGP_BULK == DSM_NET_BULK);
 static_assert((int)DSM_LOGP_HIGH == DSM_NET_HIGH && (int)DSM_LOGP_CALL == DSM_NET_CALL);
 
 /* The transport, kept from being freed; or NULL. */
-static struct dsm_net *net_hold(void)
+static struct dsm_net *net_hold(struct dsm_node *n)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_net *net;
 
 	down_read(&n->net_lock);
@@ -26,12 +25,13 @@ static struct dsm_net *net_hold(void)
 
 /**
  * dsm_node_logp() - time messages to a node
+ * @n: node
  * @a: what to send, flags checked; filled with the times
  *
  * Context: process; sleeps, killable.
  * Return: 0; -ENOTCONN: not joined, or leaving; else as dsm_net_ping().
  */
-int dsm_node_logp(struct dsm_ioc_logp *a)
+int dsm_node_logp(struct dsm_node *n, struct dsm_ioc_logp *a)
 {
 	struct dsm_net_ping p = {
 		.node = a->node,
@@ -46,7 +46,7 @@ int dsm_node_logp(struct dsm_ioc_logp *a)
 		.batch = a->batch,
 		.gap_ns = a->gap_ns,
 	};
-	struct dsm_net *net = net_hold();
+	struct dsm_net *net = net_hold(n);
 	int err;
 
 	if (!net)

@@ -176,6 +176,8 @@ static int check_sizes(void)
 	return 0;
 }
 
+static struct dsm_node *node;
+
 static int __init dsm_init(void)
 {
 	int ret = check_sizes();
@@ -188,20 +190,26 @@ static int __init dsm_init(void)
 	ret = dsm_net_init();
 	if (ret)
 		goto err_mm;
-	dsm_recall_init();
 	ret = dsm_node_init();
 	if (ret)
 		goto err_net;
+	node = dsm_node_new(0);
+	if (IS_ERR(node)) {
+		ret = PTR_ERR(node);
+		goto err_node;
+	}
 	ret = dsm_async_init();
 	if (ret)
-		goto err_node;
-	ret = dsm_ctl_init();
+		goto err_new;
+	ret = dsm_ctl_init(node);
 	if (ret)
 		goto err_async;
 	return 0;
 
 err_async:
 	dsm_async_exit();
+err_new:
+	dsm_node_free(node);
 err_node:
 	dsm_node_exit();
 err_net:
@@ -219,10 +227,11 @@ static void __exit dsm_exit(void)
 {
 	struct dsm_errtxt err = {};
 
-	if (dsm_node_joined())
-		dsm_node_leave(DSM_LEAVE_FORCE, &err);
+	if (dsm_node_joined(node))
+		dsm_node_leave(node, DSM_LEAVE_FORCE, &err);
 	dsm_ctl_exit();
 	dsm_async_exit();
+	dsm_node_free(node);
 	dsm_node_exit();
 	dsm_net_exit();
 	dsm_mm_exit();

@@ -31,13 +31,14 @@ static const struct dsm_net_ops net_ops = {
 
 /**
  * dsm_node_joined() - is this node a member of a cluster?
+ * @n: node
  *
  * Context: any.
  * Return: true between a join that succeeded and the begin of leaving.
  */
-bool dsm_node_joined(void)
+bool dsm_node_joined(struct dsm_node *n)
 {
-	return atomic_read(&dsm_node.state) == DSM_MEMBER_JOINED;
+	return atomic_read(&n->state) == DSM_MEMBER_JOINED;
 }
 
 /*
@@ -63,7 +64,7 @@ static bool id_is_free(struct dsm_node *n, u16 id)
 
 /**
  * dsm_member_admit() - a node wants to connect
- * @ctx:      unused
+ * @ctx:      struct dsm_node
  * @hello:    what it says of itself
  * @assigned: out: its id
  *
@@ -73,7 +74,7 @@ static bool id_is_free(struct dsm_node *n, u16 id)
  */
 int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = ctx;
 	int state = atomic_read(&n->state), err = -ENOSPC;
 	u16 id;
 
@@ -155,7 +156,7 @@ static int connect_members(struct dsm_node *n, const struct dsm_wire_control *ms
 	return 0;
 }
 
-static int take_regions(u16 coordinator, struct dsm_wire_control *msg)
+static int take_regions(struct dsm_node *n, u16 coordinator, struct dsm_wire_control *msg)
 {
 	u32 id = 0;
 	int ret;
@@ -164,11 +165,11 @@ static int take_regions(u16 coordinator, struct dsm_wire_control *msg)
 		memset(msg, 0, sizeof(*msg));
 		msg->op = DSM_CONTROL_REGION_GET;
 		msg->region.id = cpu_to_le32(id);
-		ret = dsm_control_call(coordinator, msg);
+		ret = dsm_control_call(n, coordinator, msg);
 		if (ret == -ENOENT)
 			return 0;
 		if (!ret)
-			ret = dsm_region_add(&msg->region, false);
+			ret = dsm_region_add(n, &msg->region, false);
 		if (ret)
 			return ret;
 		id = le32_to_cpu(msg->region.id);
@@ -185,7 +186,7 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
 	if (!msg)
 		return -ENOMEM;
 	msg->op = DSM_CONTROL_MEMBERS;
-	ret = dsm_control_call(seed, msg);
+	ret = dsm_control_call(n, seed, msg);
 	if (!ret && !msg->members)
 		ret = -EPROTO;
 	if (ret) {
@@ -200,7 +201,7 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
 		goto out;
 	memset(msg, 0, sizeof(*msg));
 	msg->op = DSM_CONTROL_JOIN_BEGIN;
-	ret = dsm_control_call(coordinator, msg);
+	ret = dsm_control_call(n, coordinator, msg);
 	if (ret) {
 		dsm_errtxt_set(err, "the coordinator (node %u) did not let us join: error %d",
 			       coordinator, -ret);
@@ -208,7 +209,7 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
 	}
 	ret = connect_members(n, msg, deadline, err);
 	if (!ret) {
-		ret = take_regions(coordinator, msg);
+		ret = take_regions(n, coordinator, msg);
 		if (ret)
 			dsm_errtxt_set(err, "could not take over the regions: error %d", -ret);
 	}
@@ -216,7 +217,7 @@ static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
 	memset(msg, 0, sizeof(*msg));
 	msg->op = DSM_CONTROL_JOIN_END;
 	msg->status = cpu_to_le32(status);
-	status = dsm_control_call(coordinator, msg);
+	status = dsm_control_call(n, coordinator, msg);
 	if (status && !ret) {
 		ret = status == -EINVAL ? -ETIMEDOUT : -EHOSTDOWN;
 		dsm_errtxt_set(err, status == -EINVAL ?
@@ -228,7 +229,8 @@ out:
 	return ret;
 }
 
-static int default_region(u32 id, const char *name, const char *policy, u64 bytes, u32 flags)
+static int default_region(struct dsm_node *n, u32 id, const char *name, const char *policy,
+			  u64 bytes, u32 flags)
 {
 	struct dsm_wire_region d = {
 		.id = cpu_to_le32(id),
@@ -239,8 +241,8 @@ static int default_region(u32 id, const char *name, const char *policy, u64 byte
 
 	strscpy((char *)d.name, name, sizeof(d.name));
 	strscpy((char *)d.policy, policy, sizeof(d.policy));
-	d.addr = cpu_to_le64(dsm_place_find(le64_to_cpu(d.pages)));
-	return dsm_region_add(&d, true);
+	d.addr = cpu_to_le64(dsm_place_find(n, le64_to_cpu(d.pages)));
+	return dsm_region_add(n, &d, true);
 }
 
 static int start_cluster(struct dsm_node *n, struct dsm_errtxt *err)
@@ -248,9 +250,9 @@ static int start_cluster(struct dsm_node *n, struct dsm_errtxt *err)
 	int ret;
 
 	/* A program that has never heard of dsm maps the first; the second needs libdsm anyhow. */
-	ret = default_region(1, "", "preset=sc", dsm_param_default_bytes, 0);
+	ret = default_region(n, 1, "", "preset=sc", dsm_param_default_bytes, 0);
 	if (!ret)
-		ret = default_region(2, "heap", "", dsm_param_heap_bytes, DSM_REGION_HEAP);
+		ret = default_region(n, 2, "heap", "", dsm_param_heap_bytes, DSM_REGION_HEAP);
 	if (ret)
 		dsm_errtxt_set(err, "could not make the default regions: error %d", -ret);
 	spin_lock(&n->lock);
@@ -300,19 +302,19 @@ static void undo(struct dsm_node *n)
 
 	atomic_set(&n->state, DSM_MEMBER_LEAVING);
 	drop_peers(n);
-	dsm_control_drain();
-	dsm_ctl_peers_del();
-	dsm_regions_drop_all();
-	dsm_bcast_free();
-	dsm_rsync_free();
-	dsm_recall_stop();
-	dsm_engine_stop();
-	dsm_xfertest_forget();
+	dsm_control_drain(n);
+	dsm_ctl_peers_del(n);
+	dsm_regions_drop_all(n);
+	dsm_bcast_free(n);
+	dsm_rsync_free(n);
+	dsm_recall_stop(n);
+	dsm_engine_stop(n);
+	dsm_xfertest_forget(n);
 	down_write(&n->net_lock);
 	n->net = NULL;
 	up_write(&n->net_lock);
 	dsm_net_stop(net);
-	dsm_engine_start();
+	dsm_engine_start(n);
 	atomic_set(&n->state, DSM_MEMBER_NONE);
 }
 
@@ -371,6 +373,7 @@ static const char *seed_hint(int err)
 
 /**
  * dsm_node_join() - become a member
+ * @n:   node
  * @arg: ioctl argument, checked; node and nodes are filled on success
  * @err: text
  *
@@ -378,9 +381,8 @@ static const char *seed_hint(int err)
  * Return: 0; -EISCONN; -ENODEV, -EADDRNOTAVAIL no device has the address; -EPROTONOSUPPORT;
  * -EEXIST id taken; -ETIMEDOUT; -EINTR; -ENOMEM; -EHOSTDOWN.
  */
-int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err)
+int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtxt *err)
 {
-	struct dsm_node *n = &dsm_node;
 	struct sockaddr_in listen = { .sin_family = AF_INET }, seed = { .sin_family = AF_INET };
 	unsigned long deadline =
 		jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
@@ -445,14 +447,14 @@ static bool would_lose(struct dsm_region *r)
 }
 
 /* Refuse new opens everywhere here, or say which region stands in the way. */
-static int close_regions(u32 flags, struct dsm_errtxt *err)
+static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 {
 	struct dsm_region *r;
 	int ret = 0;
 	u32 id = 0;
 
 	while (!ret) {
-		r = dsm_node_region_get(id, true);
+		r = dsm_node_region_get(n, id, true);
 		if (IS_ERR(r))
 			return 0;
 		id = r->id;
@@ -470,13 +472,13 @@ static int close_regions(u32 flags, struct dsm_errtxt *err)
 	return ret;
 }
 
-static void reopen_regions(void)
+static void reopen_regions(struct dsm_node *n)
 {
 	struct dsm_region *r;
 	u32 id = 0;
 
 	for (;;) {
-		r = dsm_node_region_get(id, true);
+		r = dsm_node_region_get(n, id, true);
 		if (IS_ERR(r))
 			return;
 		id = r->id;
@@ -487,28 +489,28 @@ static void reopen_regions(void)
 
 /**
  * dsm_node_leave() - end the membership
+ * @n:     node
  * @flags: DSM_LEAVE_FORCE
  * @err:   text
  *
  * Context: process; waits for peers' answers, bounded.
  * Return: 0; -ENOTCONN; -EBUSY a region is open, or pages homed here would be lost.
  */
-int dsm_node_leave(u32 flags, struct dsm_errtxt *err)
+int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 {
-	struct dsm_node *n = &dsm_node;
 	int ret;
 
 	if (atomic_cmpxchg(&n->state, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING) != DSM_MEMBER_JOINED) {
 		dsm_errtxt_set(err, "this node has not joined");
 		return -ENOTCONN;
 	}
-	ret = close_regions(flags, err);
+	ret = close_regions(n, flags, err);
 	if (ret) {
-		reopen_regions();
+		reopen_regions(n);
 		atomic_set(&n->state, DSM_MEMBER_JOINED);
 		return ret;
 	}
-	dsm_regions_settle();
+	dsm_regions_settle(n);
 	undo(n);
 	return 0;
 }

@@ -13,7 +13,8 @@
 #include "ctl/trace.h"
 #include "shell.h"
 
-struct dsm_node dsm_node;
+/* Of all nodes. NULL for messages and twins, which are the net's and whole pages. */
+static struct kmem_cache *object_cache[DSM_POOL_COUNT];
 
 /*
  * A step must find its objects, whatever the memory situation: they are
@@ -44,7 +45,7 @@ static void *object_alloc(struct dsm_node *n, enum dsm_pool_kind kind)
 	case DSM_POOL_XFER:
 		return dsm_net_xfer_alloc(n->net, STEP_GFP);
 	default:
-		return kmem_cache_alloc(n->object_cache[kind], STEP_GFP);
+		return kmem_cache_alloc(object_cache[kind], STEP_GFP);
 	}
 }
 
@@ -61,7 +62,7 @@ static void object_free(struct dsm_node *n, enum dsm_pool_kind kind, void *obj)
 		dsm_net_xfer_free(n->net, obj);
 		break;
 	default:
-		kmem_cache_free(n->object_cache[kind], obj);
+		kmem_cache_free(object_cache[kind], obj);
 	}
 }
 
@@ -81,13 +82,13 @@ static void refill(struct dsm_node *n, const u32 *wants)
 
 /**
  * dsm_step_begin() - take the engine lock, pools full
+ * @n:    node
  * @acts: actions, initialised here
  *
  * Context: process; sleeps. Returns with the engine lock held.
  */
-void dsm_step_begin(struct dsm_actions *acts) __acquires(&dsm_node.lock)
+void dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock)
 {
-	struct dsm_node *n = &dsm_node;
 	u32 wants[DSM_POOL_COUNT], kind, missing;
 
 	might_sleep();
@@ -120,14 +121,13 @@ static void send_all(struct dsm_node *n, struct dsm_msgbuf *list)
 		atomic64_add(dsm_net_send_list(n->net, list), &n->stats.msgs_lost);
 }
 
-static bool carry_out(struct dsm_actions *acts)
+static bool carry_out(struct dsm_node *n, struct dsm_actions *acts)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_waiter *w = acts->wake;
 	u64 pages = acts->wake_pages;
 
 	if (acts->xfer)
-		dsm_chunk_post(acts->xfer);
+		dsm_chunk_post(n, acts->xfer);
 	send_all(n, acts->send);
 	while (w) {
 		struct dsm_wait *wait = container_of(w, struct dsm_wait, w);
@@ -143,55 +143,56 @@ static bool carry_out(struct dsm_actions *acts)
 		wake_up_all(&n->page_queues[__ffs64(pages)]);
 		pages &= pages - 1;
 	}
-	dsm_recall_run(acts);
+	dsm_recall_run(n, acts);
 	if (acts->cast)
 		dsm_net_cast(n->net, acts->cast);
 	if (acts->cast_ns)
-		dsm_bcast_alarm(acts->cast_ns);
+		dsm_bcast_alarm(n, acts->cast_ns);
 	if (acts->alarm_ns)
-		dsm_rsync_alarm(acts->alarm_ns);
+		dsm_rsync_alarm(n, acts->alarm_ns);
 	return acts->flush;
 }
 
-static bool step_end(struct dsm_actions *acts) __releases(&dsm_node.lock)
+static bool step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
 {
-	struct dsm_node *n = &dsm_node;
 	bool flush, run = acts->run;
 
 	spin_unlock(&n->lock);
-	flush = carry_out(acts);
+	flush = carry_out(n, acts);
 	while (run) {
-		dsm_step_begin(acts);
+		dsm_step_begin(n, acts);
 		dsm_engine_run(n->engine, acts);
 		run = acts->run;
 		spin_unlock(&n->lock);
-		flush |= carry_out(acts);
+		flush |= carry_out(n, acts);
 	}
 	return flush;
 }
 
 /**
  * dsm_step_end() - drop the engine lock and carry out the actions
+ * @n:    node
  * @acts: actions of the step
  *
  * Context: process, engine lock held; sleeps, never for the network.
  */
-void dsm_step_end(struct dsm_actions *acts) __releases(&dsm_node.lock)
+void dsm_step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
 {
-	if (step_end(acts))
-		queue_work(dsm_node.flush_wq, &dsm_node.flush_work);
+	if (step_end(n, acts))
+		queue_work(n->flush_wq, &n->flush_work);
 }
 
 /**
  * dsm_step_end_flushing() - the same; the caller itself writes back what a release opened
+ * @n:    node
  * @acts: actions of the step
  *
  * Context: process, engine lock held; sleeps.
  */
-void dsm_step_end_flushing(struct dsm_actions *acts) __releases(&dsm_node.lock)
+void dsm_step_end_flushing(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
 {
-	if (step_end(acts))
-		dsm_flush_run();
+	if (step_end(n, acts))
+		dsm_flush_run(n);
 }
 
 /* ---- messages ---- */
@@ -209,7 +210,8 @@ static int touch(void *ctx, u32 region, u32 idx, bool frame)
 	return PTR_ERR_OR_ZERO(dsm_shell_page(r, idx, frame));
 }
 
-static int step_message(u16 node, const u8 *msg, u32 len, struct dsm_region *r)
+static int step_message(struct dsm_node *n, u16 node, const u8 *msg, u32 len,
+			struct dsm_region *r)
 {
 	struct touch_ctx ctx = { .region = r };
 	struct dsm_actions acts;
@@ -220,34 +222,34 @@ static int step_message(u16 node, const u8 *msg, u32 len, struct dsm_region *r)
 		return err;
 	if ((msg[0] == DSM_MSG_PAGE || msg[0] == DSM_MSG_DIFF_ACK) && r)
 		dsm_chunk_learn(r, node, msg, len);
-	dsm_step_begin(&acts);
-	err = dsm_engine_recv(dsm_node.engine, node, msg, len, &acts);
-	dsm_step_end(&acts);
+	dsm_step_begin(n, &acts);
+	err = dsm_engine_recv(n->engine, node, msg, len, &acts);
+	dsm_step_end(n, &acts);
 	/* Who destroys the region waits for the last answer; has a barrier after the step. */
-	if (msg[0] == DSM_MSG_PAGE && wq_has_sleeper(&dsm_node.changed))
-		wake_up_all(&dsm_node.changed);
+	if (msg[0] == DSM_MSG_PAGE && wq_has_sleeper(&n->changed))
+		wake_up_all(&n->changed);
 	if (msg[0] == DSM_MSG_FETCH && !err)
 		dsm_chunk_asked(r, le32_to_cpu(*(const __le32 *)(msg + DSM_HDR_BYTES)));
 	return err;
 }
 
 /* For a region that was destroyed while this was under way: nobody waits for it any more. */
-static int late_message(u16 node, const u8 *msg, u32 len)
+static int late_message(struct dsm_node *n, u16 node, const u8 *msg, u32 len)
 {
 	struct dsm_actions acts;
 	int err;
 
 	if (msg[0] != DSM_MSG_FETCH)
 		return 0;
-	dsm_step_begin(&acts);
-	err = dsm_page_on_late_fetch(dsm_node.engine, node, msg, len, &acts);
-	dsm_step_end(&acts);
+	dsm_step_begin(n, &acts);
+	err = dsm_page_on_late_fetch(n->engine, node, msg, len, &acts);
+	dsm_step_end(n, &acts);
 	return err;
 }
 
 /**
  * dsm_node_recv() - a message arrived
- * @ctx:   unused
+ * @ctx:   receiver, struct dsm_node
  * @node:  sender
  * @class: class
  * @msg:   message, header checked by net
@@ -262,23 +264,24 @@ int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 
 	u32 region = le32_to_cpu(hdr->region);
 	u64 start = dsm_now_ns();
 	struct dsm_region *r = NULL;
+	struct dsm_node *n = ctx;
 	int err;
 
 	trace_dsm_msg_rx(node, class, hdr->type, len, le32_to_cpu(hdr->xid));
 	dsm_observe_message(node, msg, len);
 	if (hdr->type == DSM_MSG_CONTROL || hdr->type == DSM_MSG_CONTROL_REPLY)
-		return dsm_member_recv(node, msg, len);
+		return dsm_member_recv(n, node, msg, len);
 	if (region) {
-		r = dsm_node_region_get(region, false);
+		r = dsm_node_region_get(n, region, false);
 		if (IS_ERR(r))
-			return late_message(node, msg, len);
+			return late_message(n, node, msg, len);
 	}
-	err = step_message(node, msg, len, r);
+	err = step_message(n, node, msg, len, r);
 	if (r)
 		dsm_node_region_put(r);
 	if (err == -EPROTO)
-		atomic64_inc(&dsm_node.stats.invalid_msgs);
-	atomic64_add(dsm_now_ns() - start, &dsm_node.stats.ns_message);
+		atomic64_inc(&n->stats.invalid_msgs);
+	atomic64_add(dsm_now_ns() - start, &n->stats.ns_message);
 	return err;
 }
 
@@ -286,7 +289,7 @@ int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 
 
 /**
  * dsm_node_peer_up() - a peer can be reached
- * @ctx:  unused
+ * @ctx:  struct dsm_node
  * @node: its id
  * @addr: its listening address
  *
@@ -294,7 +297,7 @@ int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 
  */
 void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = ctx;
 
 	spin_lock(&n->lock);
 	n->peers[node] = (struct dsm_peer_record){ .state = DSM_NODE_UP, .addr = *addr };
@@ -305,8 +308,8 @@ void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr)
 	n->counted |= BIT_ULL(node);
 	up_write(&n->net_lock);
 	trace_dsm_peer(node, true, "");
-	dsm_ctl_peer_add(node);
-	dsm_rsync_tell(node);
+	dsm_ctl_peer_add(n, node);
+	dsm_rsync_tell(n, node);
 	wake_up_all(&n->changed);
 }
 
@@ -319,15 +322,15 @@ static void lose_pages(struct dsm_node *n, u16 node)
 	u32 id = 0;
 
 	for (;;) {
-		r = dsm_node_region_get(id, true);
+		r = dsm_node_region_get(n, id, true);
 		if (IS_ERR(r))
 			return;
 		id = r->id;
 		dsm_chunks_peer_lost(r, node);
 		xa_for_each(&r->table, idx, p) {
-			dsm_step_begin(&acts);
+			dsm_step_begin(n, &acts);
 			dsm_page_peer_lost(n->engine, p, node, &acts);
-			dsm_step_end(&acts);
+			dsm_step_end(n, &acts);
 		}
 		dsm_node_region_put(r);
 	}
@@ -341,9 +344,9 @@ static void lose_keys(struct dsm_node *n, u16 node)
 
 	for (bucket = 0; bucket < DSM_KEY_BUCKETS; bucket++)
 		for (next = 0; next >= 0;) {
-			dsm_step_begin(&acts);
+			dsm_step_begin(n, &acts);
 			next = dsm_engine_lose_bucket(n->engine, node, bucket, next, &acts);
-			dsm_step_end(&acts);
+			dsm_step_end(n, &acts);
 		}
 }
 
@@ -364,7 +367,7 @@ static void keep_traffic(struct dsm_node *n, u16 node)
 
 /**
  * dsm_node_peer_lost() - a peer is gone
- * @ctx:    unused
+ * @ctx:    struct dsm_node
  * @node:   its id
  * @reason: for the log
  * @err:    -ESHUTDOWN: it said goodbye
@@ -373,7 +376,7 @@ static void keep_traffic(struct dsm_node *n, u16 node)
  */
 void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = ctx;
 	struct dsm_actions acts;
 
 	/* Before the engine forgets the peer: who waits for that must not overtake what follows. */
@@ -387,35 +390,35 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 		       reason);
 	trace_dsm_peer(node, false, reason);
 	keep_traffic(n, node);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	n->peers[node].state = err == -ESHUTDOWN ? DSM_NODE_LEFT : DSM_NODE_LOST;
 	strscpy(n->peers[node].reason, reason, sizeof(n->peers[node].reason));
 	n->joined &= ~BIT_ULL(node);
 	if (err == -ESHUTDOWN)
 		dsm_engine_peer_left(n->engine, node);
 	dsm_engine_peer_lost(n->engine, node, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	lose_keys(n, node);
 	lose_pages(n, node);
 	spin_lock(&n->lock);
 	dsm_moves_peer_lost(n->engine, node);
 	spin_unlock(&n->lock);
-	dsm_recall_lost(node);
-	dsm_member_peer_lost(node);
+	dsm_recall_lost(n, node);
+	dsm_member_peer_lost(n, node);
 	atomic_dec(&n->losing);
 	wake_up_all(&n->changed);
 }
 
 /**
- * dsm_node_info() - this node or a peer, for status
+ * dsm_node_info() - a node or a peer of it, for status
+ * @n:    node
  * @info: in: node; out: the rest
  *
  * Context: process.
  * Return: 0, -EINVAL no such id.
  */
-int dsm_node_info(struct dsm_ioc_node_info *info)
+int dsm_node_info(struct dsm_node *n, struct dsm_ioc_node_info *info)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_net_peer_stats stats;
 	struct dsm_peer_record *rec;
 	u16 node = info->node;
@@ -440,7 +443,7 @@ int dsm_node_info(struct dsm_ioc_node_info *info)
 	}
 	spin_unlock(&n->lock);
 	if (node >= DSM_MAX_NODES)
-		return dsm_node_joined() ? -EINVAL : 0;
+		return dsm_node_joined(n) ? -EINVAL : 0;
 	down_read(&n->net_lock);
 	if (!n->net)
 		goto out;
@@ -458,12 +461,12 @@ out:
 
 /**
  * dsm_engine_start() - a fresh engine, before joining
+ * @n: node
  *
  * Context: process, not joined.
  */
-void dsm_engine_start(void)
+void dsm_engine_start(struct dsm_node *n)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_core_stats stats;
 
 	memset(n->tables, 0, DSM_KEY_TABLES * DSM_KEY_BUCKETS * sizeof(*n->tables));
@@ -485,13 +488,13 @@ void dsm_engine_start(void)
 
 /**
  * dsm_engine_stop() - free all that the engine holds
+ * @n: node
  *
  * Context: process; no peer, no region, no waiting thread any more, net still there for its
  * messages.
  */
-void dsm_engine_stop(void)
+void dsm_engine_stop(struct dsm_node *n)
 {
-	struct dsm_node *n = &dsm_node;
 	u32 kind;
 	void *obj;
 
@@ -505,16 +508,15 @@ void dsm_engine_stop(void)
 		}
 }
 
-static void destroy_caches(struct dsm_node *n)
+static void destroy_caches(void)
 {
 	u32 kind;
 
-	kmem_cache_destroy(n->page_cache);
 	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
-		kmem_cache_destroy(n->object_cache[kind]);
+		kmem_cache_destroy(object_cache[kind]);
 }
 
-static int create_caches(struct dsm_node *n)
+static int create_caches(void)
 {
 	static const char * const names[DSM_POOL_COUNT] = {
 		[DSM_POOL_INTERVAL] = "dsm_interval", [DSM_POOL_LOCK] = "dsm_lock",
@@ -523,15 +525,12 @@ static int create_caches(struct dsm_node *n)
 	};
 	u32 kind;
 
-	n->page_cache = kmem_cache_create("dsm_page", sizeof(struct dsm_page), 0, 0, NULL);
-	if (!n->page_cache)
-		return -ENOMEM;
 	for (kind = 0; kind < DSM_POOL_COUNT; kind++) {
 		if (!names[kind])
 			continue;
-		n->object_cache[kind] =
+		object_cache[kind] =
 			kmem_cache_create(names[kind], dsm_pool_object_bytes(kind), 0, 0, NULL);
-		if (!n->object_cache[kind])
+		if (!object_cache[kind])
 			return -ENOMEM;
 	}
 	return 0;
@@ -549,69 +548,119 @@ static void destroy_queues(struct dsm_node *n)
 			destroy_workqueue(queues[i]);
 }
 
+static int create_queues(struct dsm_node *n)
+{
+	n->flush_wq = alloc_workqueue("dsm_flush", WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
+	n->control_wq = alloc_workqueue("dsm_control", WQ_UNBOUND, 0);
+	n->register_wq = alloc_workqueue("dsm_register", WQ_UNBOUND, 1);
+	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator", 0);
+	return n->flush_wq && n->control_wq && n->register_wq && n->coordinator_wq ? 0 : -ENOMEM;
+}
+
 /**
- * dsm_node_init() - at module load
+ * dsm_node_init() - at module load, before the first node
  *
  * Context: process.
  * Return: 0 or -ENOMEM.
  */
 int dsm_node_init(void)
 {
-	struct dsm_node *n = &dsm_node;
-	int i, err;
+	int err = dsm_pages_init();
 
-	spin_lock_init(&n->lock);
-	mutex_init(&n->regions_lock);
-	init_rwsem(&n->net_lock);
-	xa_init(&n->regions);
-	n->twin_limit = min_t(unsigned long, totalram_pages() / 8, U32_MAX);
-	init_waitqueue_head(&n->changed);
-	for (i = 0; i < DSM_PAGE_QUEUES; i++)
-		init_waitqueue_head(&n->page_queues[i]);
-	INIT_WORK(&n->flush_work, dsm_flush_worker);
-	err = create_caches(n);
 	if (err)
-		goto err_caches;
-	err = -ENOMEM;
-	n->tables = kvcalloc(DSM_KEY_TABLES * DSM_KEY_BUCKETS, sizeof(*n->tables), GFP_KERNEL);
-	n->engine = kvzalloc(sizeof(*n->engine), GFP_KERNEL);
-	if (!n->tables || !n->engine)
-		goto err_engine;
-	dsm_engine_start();
-	n->flush_wq = alloc_workqueue("dsm_flush", WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
-	n->control_wq = alloc_workqueue("dsm_control", WQ_UNBOUND, 0);
-	n->register_wq = alloc_workqueue("dsm_register", WQ_UNBOUND, 1);
-	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator", 0);
-	if (!n->flush_wq || !n->control_wq || !n->register_wq || !n->coordinator_wq)
-		goto err_queues;
-	n->hole = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	if (!n->hole)
-		goto err_queues;
-	return dsm_xfertest_init();
-
-err_queues:
-	destroy_queues(n);
-err_engine:
-	kvfree(n->tables);
-	kvfree(n->engine);
-err_caches:
-	destroy_caches(n);
+		return err;
+	err = create_caches();
+	if (err) {
+		destroy_caches();
+		dsm_pages_exit();
+	}
 	return err;
 }
 
 /**
- * dsm_node_exit() - at module unload, not joined
+ * dsm_node_exit() - at module unload, after the last node
  *
  * Context: process.
  */
 void dsm_node_exit(void)
 {
-	struct dsm_node *n = &dsm_node;
-
 	dsm_xfertest_exit();
+	destroy_caches();
+	dsm_pages_exit();
+}
+
+static void init_locks(struct dsm_node *n)
+{
+	int i;
+
+	spin_lock_init(&n->lock);
+	mutex_init(&n->regions_lock);
+	init_rwsem(&n->net_lock);
+	xa_init(&n->regions);
+	init_waitqueue_head(&n->changed);
+	for (i = 0; i < DSM_PAGE_QUEUES; i++)
+		init_waitqueue_head(&n->page_queues[i]);
+	INIT_LIST_HEAD(&n->arrivals);
+	spin_lock_init(&n->arrivals_lock);
+}
+
+/**
+ * dsm_node_new() - a node, which is no member of a cluster yet
+ * @number: 0 is the machine's first
+ *
+ * Context: process, module load.
+ * Return: node, or ERR_PTR(-ENOMEM).
+ */
+struct dsm_node *dsm_node_new(u32 number)
+{
+	struct dsm_node *n = kvzalloc(sizeof(*n), GFP_KERNEL);
+
+	if (!n)
+		return ERR_PTR(-ENOMEM);
+	n->number = number;
+	n->twin_limit = min_t(unsigned long, totalram_pages() / 8, U32_MAX);
+	init_locks(n);
+	INIT_WORK(&n->flush_work, dsm_flush_worker);
+	dsm_control_init(n);
+	dsm_recall_init(n);
+	dsm_rsync_init(n);
+	dsm_bcast_init(n);
+	n->tables = kvcalloc(DSM_KEY_TABLES * DSM_KEY_BUCKETS, sizeof(*n->tables), GFP_KERNEL);
+	n->engine = kvzalloc(sizeof(*n->engine), GFP_KERNEL);
+	n->hole = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!n->tables || !n->engine || !n->hole || create_queues(n)) {
+		dsm_node_free(n);
+		return ERR_PTR(-ENOMEM);
+	}
+	dsm_engine_start(n);
+	dsm_xfertest_init(n);
+	return n;
+}
+
+/**
+ * dsm_node_free() - a node goes
+ * @n: no member of a cluster
+ *
+ * Context: process, module unload.
+ */
+void dsm_node_free(struct dsm_node *n)
+{
 	destroy_queues(n);
-	__free_page(n->hole);
+	if (n->hole)
+		__free_page(n->hole);
 	kvfree(n->tables);
 	kvfree(n->engine);
-	destroy_caches(n);
+	kvfree(n);
+}
+
+/**
+ * dsm_node_number() - which of the machine's nodes is it?
+ * @n: node
+ *
+ * Context: any.
+ * Return: 0 for the first. Not its id in the cluster.
+ */
+u32 dsm_node_number(const struct dsm_node *n)
+{
+	return n->number;
 }

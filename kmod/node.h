@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The shell as ctl sees it: one node, its regions, and the calls behind the ioctls, the
+ * The shell as ctl sees it: nodes, their regions, and the calls behind the ioctls, the
  * device files and sysfs. All of these sleep; none is called with a lock held.
  */
 #ifndef DSM_NODE_H
@@ -17,6 +17,9 @@
 #include "mm/region.h"
 #include "../uapi/dsm.h"
 
+#define DSM_NODES_MAX 8	/* of one machine */
+
+struct dsm_node;
 struct dsm_space;	/* core's part of a region */
 struct dsm_ahead;	/* its threads' faults */
 
@@ -33,7 +36,8 @@ struct dsm_region_counts {
 };
 
 /**
- * struct dsm_region - one region on this node
+ * struct dsm_region - one region on a node
+ * @node:   the node; fixed
  * @ref:    held by the region table, each open file, each operation in flight
  * @id:     cluster-wide id, > 0; /dev/dsm's is 1
  * @name:   "" for /dev/dsm itself
@@ -62,6 +66,7 @@ struct dsm_region_counts {
  * @counts: counters
  */
 struct dsm_region {
+	struct dsm_node *node;
 	struct kref ref;
 	u32 id;
 	char name[DSM_NAME_MAX];
@@ -92,23 +97,25 @@ struct dsm_region {
 
 /* ---- module life (main.c) ---- */
 int dsm_node_init(void);
-void dsm_recall_init(void);
 void dsm_node_exit(void);
+struct dsm_node *dsm_node_new(u32 number);
+void dsm_node_free(struct dsm_node *n);
+u32 dsm_node_number(const struct dsm_node *n);
 
 /* ---- membership ---- */
-int dsm_node_join(struct dsm_ioc_join *arg, struct dsm_errtxt *err);
-int dsm_node_leave(u32 flags, struct dsm_errtxt *err);
-bool dsm_node_joined(void);
-int dsm_node_info(struct dsm_ioc_node_info *info);
-int dsm_node_logp(struct dsm_ioc_logp *a);
+int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtxt *err);
+int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err);
+bool dsm_node_joined(struct dsm_node *n);
+int dsm_node_info(struct dsm_node *n, struct dsm_ioc_node_info *info);
+int dsm_node_logp(struct dsm_node *n, struct dsm_ioc_logp *a);
 
 /* ---- regions ---- */
-int dsm_node_region_create(struct dsm_ioc_region *arg, const char *policy, kuid_t uid, kgid_t gid,
-			   struct dsm_errtxt *err);
-int dsm_node_region_destroy(const char *name, struct dsm_errtxt *err);
+int dsm_node_region_create(struct dsm_node *n, struct dsm_ioc_region *arg, const char *policy,
+			   kuid_t uid, kgid_t gid, struct dsm_errtxt *err);
+int dsm_node_region_destroy(struct dsm_node *n, const char *name, struct dsm_errtxt *err);
 /* Reference or ERR_PTR(-ENOENT). id 0 and next: the first. */
-struct dsm_region *dsm_node_region_get(u32 id, bool next);
-struct dsm_region *dsm_node_region_by_minor(int minor);
+struct dsm_region *dsm_node_region_get(struct dsm_node *n, u32 id, bool next);
+struct dsm_region *dsm_node_region_by_minor(struct dsm_node *n, int minor);
 void dsm_node_region_put(struct dsm_region *r);
 void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info);
 
@@ -217,17 +224,17 @@ int dsm_async_init(void);
 void dsm_async_exit(void);
 
 /* ---- counters ---- */
-void dsm_node_stats(u64 out[DSM_STAT_COUNT]);
-int dsm_region_stats(u32 id, u64 out[DSM_STAT_COUNT]);
+void dsm_node_stats(struct dsm_node *n, u64 out[DSM_STAT_COUNT]);
+int dsm_region_stats(struct dsm_node *n, u32 id, u64 out[DSM_STAT_COUNT]);
 
 /* ---- what ctl provides to the shell ---- */
 /* Make or remove /dev/dsm-NAME (and the sysfs directory of the region). */
 int dsm_ctl_region_add(struct dsm_region *r);
 void dsm_ctl_region_del(struct dsm_region *r);
 /* Make sysfs peers/<node>/ when a node comes up, remove peers/ when this node leaves. */
-void dsm_ctl_peer_add(u16 node);
-void dsm_ctl_peers_del(void);
-int dsm_ctl_init(void);
+void dsm_ctl_peer_add(struct dsm_node *n, u16 node);
+void dsm_ctl_peers_del(struct dsm_node *n);
+int dsm_ctl_init(struct dsm_node *n);
 void dsm_ctl_exit(void);
 
 /* Module parameters (main.c). */

@@ -26,12 +26,14 @@ struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
 	return xa_load(&r->table, idx);
 }
 
+static struct kmem_cache *page_cache;	/* of all nodes */
+
 static struct dsm_page *page_add(struct dsm_region *r, u32 idx, gfp_t gfp)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	struct dsm_page *p, *old;
 
-	p = kmem_cache_zalloc(n->page_cache, gfp);
+	p = kmem_cache_zalloc(page_cache, gfp);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	spin_lock(&n->lock);
@@ -40,22 +42,23 @@ static struct dsm_page *page_add(struct dsm_region *r, u32 idx, gfp_t gfp)
 	old = xa_cmpxchg(&r->table, idx, NULL, p, gfp);
 	if (!old)
 		return p;
-	kmem_cache_free(n->page_cache, p);
+	kmem_cache_free(page_cache, p);
 	return xa_is_err(old) ? ERR_PTR(xa_err(old)) : old;
 }
 
 static int frame_add(struct dsm_region *r, struct dsm_page *p, gfp_t gfp)
 {
+	struct dsm_node *n = r->node;
 	struct page *frame = dsm_mm_frame_alloc(r->mm, p->idx, gfp | __GFP_ZERO);
 
 	if (!frame)
 		return -ENOMEM;
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	if (!p->frame) {
 		p->frame = frame;
 		frame = NULL;
 	}
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	if (frame)
 		dsm_mm_frame_free(frame);
 	else
@@ -107,4 +110,37 @@ struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame)
 struct dsm_page *dsm_shell_page_spare(struct dsm_region *r, u32 idx)
 {
 	return get(r, idx, true, GFP_SPARE);
+}
+
+/**
+ * dsm_shell_page_free() - forget a page's structure
+ * @p: page that nothing refers to any more
+ *
+ * Context: any.
+ */
+void dsm_shell_page_free(struct dsm_page *p)
+{
+	kmem_cache_free(page_cache, p);
+}
+
+/**
+ * dsm_pages_init() - at module load
+ *
+ * Context: process.
+ * Return: 0 or -ENOMEM.
+ */
+int dsm_pages_init(void)
+{
+	page_cache = kmem_cache_create("dsm_page", sizeof(struct dsm_page), 0, 0, NULL);
+	return page_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * dsm_pages_exit() - at module unload: no region is left
+ *
+ * Context: process.
+ */
+void dsm_pages_exit(void)
+{
+	kmem_cache_destroy(page_cache);
 }

@@ -17,22 +17,23 @@
 
 /**
  * dsm_place_find() - an address range that no region uses
+ * @n:     node
  * @pages: length
  *
  * Context: process.
  * Return: address, 0 if there is no room.
  */
-u64 dsm_place_find(u64 pages)
+u64 dsm_place_find(struct dsm_node *n, u64 pages)
 {
 	u64 bytes = ALIGN(pages << PAGE_SHIFT, PLACE_ALIGN), at = PLACE_FIRST;
 	struct dsm_region *r;
 	unsigned long id;
 	bool moved = true;
 
-	mutex_lock(&dsm_node.regions_lock);
+	mutex_lock(&n->regions_lock);
 	while (moved) {
 		moved = false;
-		xa_for_each(&dsm_node.regions, id, r) {
+		xa_for_each(&n->regions, id, r) {
 			u64 end = r->addr + ALIGN(r->pages << PAGE_SHIFT, PLACE_ALIGN);
 
 			if (at < end && at + bytes > r->addr) {
@@ -41,29 +42,30 @@ u64 dsm_place_find(u64 pages)
 			}
 		}
 	}
-	mutex_unlock(&dsm_node.regions_lock);
+	mutex_unlock(&n->regions_lock);
 	return at + bytes <= PLACE_END ? at : 0;
 }
 
 /**
  * dsm_place_is_free() - does an address range overlap no region's?
+ * @n:     node
  * @addr:  its beginning
  * @pages: length
  *
  * Context: process.
  * Return: true if a region can be there.
  */
-bool dsm_place_is_free(u64 addr, u64 pages)
+bool dsm_place_is_free(struct dsm_node *n, u64 addr, u64 pages)
 {
 	struct dsm_region *r;
 	unsigned long id;
 	bool free = true;
 
-	mutex_lock(&dsm_node.regions_lock);
-	xa_for_each(&dsm_node.regions, id, r)
+	mutex_lock(&n->regions_lock);
+	xa_for_each(&n->regions, id, r)
 		if (addr < r->addr + (r->pages << PAGE_SHIFT) &&
 		    addr + (pages << PAGE_SHIFT) > r->addr)
 			free = false;
-	mutex_unlock(&dsm_node.regions_lock);
+	mutex_unlock(&n->regions_lock);
 	return free;
 }

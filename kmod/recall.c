@@ -10,32 +10,30 @@
 #include "core/sc.h"
 #include "shell.h"
 
-static struct hrtimer timer;
-static u64 told_lost;	/* pages: by dsm_recall_lost(), which runs for one node at a time */
-
 static void give_up(struct dsm_region *r, struct dsm_page *p, struct dsm_request *q)
 {
+	struct dsm_node *n = r->node;
 	const struct dsm_run run = { .first = p->idx, .count = 1 };
 	struct dsm_actions acts;
 	bool pinned, keep;
 
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	keep = dsm_sc_keeps(p);
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	if (keep)
 		dsm_mm_wrprotect(r->mm, &run, 1, dsm_shell_frame_of, r);
 	else
 		dsm_mm_zap(r->mm, &run, 1, dsm_shell_frame_of, r);
 	/* After the walk: a reference that comes later came through no entry that may be written. */
 	pinned = dsm_mm_frame_pinned(p->frame);
-	dsm_step_begin(&acts);
-	dsm_sc_lowered(dsm_node.engine, p, q, pinned, &acts);
-	dsm_step_end(&acts);
+	dsm_step_begin(n, &acts);
+	dsm_sc_lowered(n->engine, p, q, pinned, &acts);
+	dsm_step_end(n, &acts);
 }
 
 static void work_fn(struct work_struct *work)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = container_of(work, struct dsm_node, recall.work);
 	struct dsm_request *q;
 	struct dsm_region *r;
 	struct dsm_page *p;
@@ -49,7 +47,7 @@ static void work_fn(struct work_struct *work)
 		if (!q)
 			break;
 		/* Being removed: then nobody asks for its pages any more. */
-		r = dsm_node_region_get(q->region, false);
+		r = dsm_node_region_get(n, q->region, false);
 		if (IS_ERR(r)) {
 			spin_lock(&n->lock);
 			dsm_pool_give(n->engine, DSM_POOL_REQUEST, q);
@@ -61,27 +59,28 @@ static void work_fn(struct work_struct *work)
 		cond_resched();
 	}
 	if (next_ns)
-		hrtimer_start(&timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
+		hrtimer_start(&n->recall.timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
 }
 
-static DECLARE_WORK(work, work_fn);
-
-static enum hrtimer_restart time_over(struct hrtimer *t)
+static enum hrtimer_restart time_over(struct hrtimer *timer)
 {
-	queue_work(dsm_node.flush_wq, &work);
+	struct dsm_node *n = container_of(timer, struct dsm_node, recall.timer);
+
+	queue_work(n->flush_wq, &n->recall.work);
 	return HRTIMER_NORESTART;
 }
 
 /**
  * dsm_recall_run() - give up the pages that a step has found to be recalled
+ * @n:    node
  * @acts: actions of the step
  *
  * Context: any.
  */
-void dsm_recall_run(const struct dsm_actions *acts)
+void dsm_recall_run(struct dsm_node *n, const struct dsm_actions *acts)
 {
 	if (acts->recall)
-		queue_work(dsm_node.flush_wq, &work);
+		queue_work(n->flush_wq, &n->recall.work);
 }
 
 /**
@@ -95,53 +94,59 @@ void dsm_recall_run(const struct dsm_actions *acts)
  */
 void dsm_recall_waiting(struct dsm_page *p, int add)
 {
+	struct dsm_node *n = dsm_page_node(p);
+
 	if (!dsm_page_is_sc(p))
 		return;
-	spin_lock(&dsm_node.lock);
-	dsm_node.engine->sc_waiting += add;
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	n->engine->sc_waiting += add;
+	spin_unlock(&n->lock);
 }
 
 /**
  * dsm_recall_lost() - say how many pages a node took with it
+ * @n:    node
  * @node: its id
  *
  * Context: process, when all pages have heard of the loss.
  */
-void dsm_recall_lost(u16 node)
+void dsm_recall_lost(struct dsm_node *n, u16 node)
 {
 	u64 lost;
 
-	spin_lock(&dsm_node.lock);
-	lost = dsm_node.engine->stats.pages_lost;
-	swap(lost, told_lost);
-	lost = told_lost - lost;
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	lost = n->engine->stats.pages_lost;
+	swap(lost, n->told_lost);
+	lost = n->told_lost - lost;
+	spin_unlock(&n->lock);
 	if (lost)
 		pr_err("dsm: node %u had the only copy, or was the home, of %llu pages of regions with consistency=sc or cashmere: they are lost\n",
 		       node, lost);
 }
 
 /**
- * dsm_recall_init() - before the first step
+ * dsm_recall_init() - a node appears
+ * @n: node
  *
  * Context: process, module load.
  */
-void dsm_recall_init(void)
+void dsm_recall_init(struct dsm_node *n)
 {
-	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	timer.function = time_over;
+	INIT_WORK(&n->recall.work, work_fn);
+	hrtimer_init(&n->recall.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	n->recall.timer.function = time_over;
 }
 
 /**
  * dsm_recall_stop() - nothing is given up any more
+ * @n: node
  *
  * Context: process; no peer and no region any more.
  */
-void dsm_recall_stop(void)
+void dsm_recall_stop(struct dsm_node *n)
 {
 	/* Each starts the other, but only for a recall. */
-	hrtimer_cancel(&timer);
-	cancel_work_sync(&work);
-	hrtimer_cancel(&timer);
+	hrtimer_cancel(&n->recall.timer);
+	cancel_work_sync(&n->recall.work);
+	hrtimer_cancel(&n->recall.timer);
 }

@@ -32,51 +32,54 @@ static void region_release(struct kref *ref)
  */
 void dsm_node_region_put(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
+
 	/* dsm_region_remove() waits for all references but its own. */
 	if (!kref_put(&r->ref, region_release))
-		wake_up_all(&dsm_node.changed);
+		wake_up_all(&n->changed);
 }
 
 /**
  * dsm_node_region_get() - region by id
+ * @n:    node
  * @id:   id
  * @next: the first one with a higher id instead
  *
  * Context: any.
  * Return: region with a reference, or ERR_PTR(-ENOENT).
  */
-struct dsm_region *dsm_node_region_get(u32 id, bool next)
+struct dsm_region *dsm_node_region_get(struct dsm_node *n, u32 id, bool next)
 {
 	struct dsm_region *r;
 	unsigned long at = id;
 
-	xa_lock(&dsm_node.regions);
+	xa_lock(&n->regions);
 	if (next)
-		r = xa_find_after(&dsm_node.regions, &at, ULONG_MAX, XA_PRESENT);
+		r = xa_find_after(&n->regions, &at, ULONG_MAX, XA_PRESENT);
 	else
-		r = xa_load(&dsm_node.regions, at);
+		r = xa_load(&n->regions, at);
 	if (r)
 		kref_get(&r->ref);
-	xa_unlock(&dsm_node.regions);
+	xa_unlock(&n->regions);
 	return r ? r : ERR_PTR(-ENOENT);
 }
 
 typedef bool match_fn(const struct dsm_region *r, const void *what);
 
-static struct dsm_region *region_find(match_fn *match, const void *what)
+static struct dsm_region *region_find(struct dsm_node *n, match_fn *match, const void *what)
 {
 	struct dsm_region *r, *found = NULL;
 	unsigned long id;
 
-	xa_lock(&dsm_node.regions);
-	xa_for_each(&dsm_node.regions, id, r) {
+	xa_lock(&n->regions);
+	xa_for_each(&n->regions, id, r) {
 		if (!match(r, what))
 			continue;
 		kref_get(&r->ref);
 		found = r;
 		break;
 	}
-	xa_unlock(&dsm_node.regions);
+	xa_unlock(&n->regions);
 	return found ? found : ERR_PTR(-ENOENT);
 }
 
@@ -92,26 +95,28 @@ static bool has_name(const struct dsm_region *r, const void *what)
 
 /**
  * dsm_node_region_by_minor() - region of a device file
+ * @n:     node
  * @minor: minor number
  *
  * Context: any.
  * Return: region with a reference, or ERR_PTR(-ENOENT).
  */
-struct dsm_region *dsm_node_region_by_minor(int minor)
+struct dsm_region *dsm_node_region_by_minor(struct dsm_node *n, int minor)
 {
-	return region_find(has_minor, &minor);
+	return region_find(n, has_minor, &minor);
 }
 
 /**
  * dsm_region_by_name() - region by name
+ * @n:    node
  * @name: "" is /dev/dsm
  *
  * Context: any.
  * Return: region with a reference, or ERR_PTR(-ENOENT).
  */
-struct dsm_region *dsm_region_by_name(const char *name)
+struct dsm_region *dsm_region_by_name(struct dsm_node *n, const char *name)
 {
-	return region_find(has_name, name);
+	return region_find(n, has_name, name);
 }
 
 static void space_members(struct dsm_space *s, u64 members)
@@ -138,16 +143,17 @@ static void space_members(struct dsm_space *s, u64 members)
  */
 int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users)
 {
+	struct dsm_node *n = r->node;
 	u64 have = 0;
 	u16 i;
 
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	if (!r->space->n_members)
 		space_members(r->space, members);
 	r->space->users |= users;
 	for (i = 0; i < r->space->n_members; i++)
 		have |= BIT_ULL(r->space->members[i]);
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	return have == members ? 0 : -EEXIST;
 }
 
@@ -163,6 +169,8 @@ static u64 members_of(const struct dsm_region *r)
 
 static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_new)
 {
+	struct dsm_node *n = r->node;
+
 	char why[128];
 	int err;
 
@@ -195,12 +203,13 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
 	r->space->all_told = is_new || !d->members;
 	space_members(r->space, le64_to_cpu(d->members));
 	/* Or its number is among them, but it is another node now. */
-	r->late = d->members && !dsm_node_joined();
+	r->late = d->members && !dsm_node_joined(n);
 	return 0;
 }
 
 /**
  * dsm_region_add() - a region appears
+ * @n:    node
  * @desc: description from the coordinator
  * @is_new: it is being created, else this node joins
  *
@@ -209,15 +218,15 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
  * sync=rdma or metadata=rdma without atomics, bcast=adaptive without multicast, too many nodes or pages for the settings; -EHOSTDOWN its memory cannot be
  * registered any more.
  */
-int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
+int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool is_new)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_region *r, *other;
 	int err;
 
 	r = kzalloc(sizeof(*r), GFP_KERNEL);
 	if (!r)
 		return -ENOMEM;
+	r->node = n;
 	kref_init(&r->ref);
 	xa_init(&r->table);
 	xa_init(&r->chunks);
@@ -226,9 +235,9 @@ int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
 	r->ahead = dsm_ahead_new();
 	err = r->space && r->ahead ? fill(r, desc, is_new) : -ENOMEM;
 	if (!err && dsm_policy_wants_atomics(&r->space->policy))
-		err = dsm_rsync_need();
+		err = dsm_rsync_need(n);
 	if (!err && r->space->policy.bcast == DSM_BCAST_ADAPTIVE)
-		err = dsm_bcast_need();
+		err = dsm_bcast_need(n);
 	if (!err && r->space->policy.metadata == DSM_METADATA_RDMA)
 		err = dsm_dir_make(r);
 	if (err)
@@ -243,7 +252,7 @@ int dsm_region_add(const struct dsm_wire_region *desc, bool is_new)
 	if (r->space->policy.level == DSM_LEVEL_ONE)
 		dsm_mm_keep_own(r->mm);
 	mutex_lock(&n->regions_lock);
-	other = dsm_region_by_name(r->name);
+	other = dsm_region_by_name(n, r->name);
 	if (!IS_ERR(other)) {
 		dsm_node_region_put(other);
 		err = -EEXIST;
@@ -276,7 +285,7 @@ err_put:
 
 static void free_pages_of(struct dsm_region *r)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	struct dsm_page *p;
 	unsigned long idx;
 
@@ -298,36 +307,38 @@ static void free_pages_of(struct dsm_region *r)
 			n->engine->twins--;
 			spin_unlock(&n->lock);
 		}
-		kmem_cache_free(n->page_cache, p);
+		dsm_shell_page_free(p);
 	}
 	xa_destroy(&r->table);
 }
 
 static bool page_wanted(const struct dsm_page *p)
 {
+	struct dsm_node *n = dsm_page_node(p);
 	bool wanted;
 
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	wanted = !dsm_page_is_sc(p) && dsm_csm_is_wanted(p);
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	return wanted;
 }
 
 /* Fetches that waited for a page end, and no flusher holds one any more. */
 static void end_pages_of(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	struct dsm_page *p;
 	unsigned long idx;
 	bool more = true;
 
 	while (more) {
-		dsm_step_begin(&acts);
-		more = dsm_page_end_fetch(dsm_node.engine, r->id, &acts);
-		dsm_step_end(&acts);
+		dsm_step_begin(n, &acts);
+		more = dsm_page_end_fetch(n->engine, r->id, &acts);
+		dsm_step_end(n, &acts);
 	}
 	xa_for_each(&r->table, idx, p)
-		wait_event(dsm_node.page_queues[dsm_page_bucket(p)], !page_wanted(p));
+		wait_event(n->page_queues[dsm_page_bucket(p)], !page_wanted(p));
 }
 
 /**
@@ -338,7 +349,7 @@ static void end_pages_of(struct dsm_region *r)
  */
 void dsm_region_remove(struct dsm_region *r)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	struct dsm_mm_stats stats;
 
 	dsm_ctl_region_del(r);
@@ -349,7 +360,7 @@ void dsm_region_remove(struct dsm_region *r)
 	spin_lock(&n->lock);
 	r->space->closing = true;
 	spin_unlock(&n->lock);
-	dsm_regions_settle();
+	dsm_regions_settle(n);
 	mutex_lock(&n->regions_lock);
 	xa_erase(&n->regions, r->id);
 	/* Nobody has it open, so these stand still; a reader sees them once, there or here. */
@@ -378,15 +389,16 @@ void dsm_region_remove(struct dsm_region *r)
 
 /**
  * dsm_regions_drop_all() - this node left: remove every region
+ * @n: node
  *
  * Context: process; no region is open.
  */
-void dsm_regions_drop_all(void)
+void dsm_regions_drop_all(struct dsm_node *n)
 {
 	struct dsm_region *r;
 
 	for (;;) {
-		r = dsm_node_region_get(0, true);
+		r = dsm_node_region_get(n, 0, true);
 		if (IS_ERR(r))
 			return;
 		dsm_node_region_put(r);	/* the table's stays */
@@ -465,11 +477,12 @@ int dsm_node_region_open(struct dsm_region *r)
  */
 u64 dsm_node_region_lost(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
 	u64 lost;
 
-	spin_lock(&dsm_node.lock);
-	lost = r->space->users & ~dsm_node.engine->alive;
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	lost = r->space->users & ~n->engine->alive;
+	spin_unlock(&n->lock);
 	return lost;
 }
 
@@ -494,12 +507,13 @@ void dsm_node_region_close(struct dsm_region *r)
  */
 u64 dsm_region_homed_pages(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_page *p;
 	unsigned long idx;
 	u64 homed = 0;
 
 	xa_for_each(&r->table, idx, p)
-		homed += READ_ONCE(p->home) == dsm_node.engine->self && READ_ONCE(p->frame);
+		homed += READ_ONCE(p->home) == n->engine->self && READ_ONCE(p->frame);
 	return homed;
 }
 
@@ -514,12 +528,13 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
  */
 u64 dsm_region_living_pages(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
 	u64 living = dsm_region_homed_pages(r);
 	struct dsm_page *p;
 	unsigned long idx;
 
 	xa_for_each(&r->table, idx, p)
-		living += dsm_shell_only_copy(p) && READ_ONCE(p->home) != dsm_node.engine->self;
+		living += dsm_shell_only_copy(p) && READ_ONCE(p->home) != n->engine->self;
 	return living;
 }
 

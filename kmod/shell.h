@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The shell's own header: the one node of this module, and what its files (node, region, flush,
- * sync, member) share. ctl sees node.h only.
+ * The shell's own header: a node, and what the files of the shell (node, region, flush, sync,
+ * member) share. ctl sees node.h only. All state is a node's, but for what is the machine's: slab caches
+ * (node.c), how long waits took and who spins (spin.c), what users hold (quota.c), whose processes have which
+ * region (process.c), operations without a thread (async.c), debug commands (xfertest.c).
  *
  * Locks, outermost first: dsm_node.net_lock (rwsem), dsm_node.regions_lock (mutex), page lock
  * (kernel's), dsm_node.lock (the engine lock, a spinlock). None is held across a send, a
@@ -12,6 +14,7 @@
 #define DSM_SHELL_H
 
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
@@ -35,12 +38,12 @@ struct dsm_shell_stats {
 	atomic64_t old_faults_read, old_faults_write, old_sigbus;
 };
 
-/* Count for this node and for a region of it. */
+/* Count for a region and for its node. */
 #define dsm_shell_count(region, what, many) do {				\
 	struct dsm_region *_r = (region);					\
 	u64 _n = (many);							\
 										\
-	atomic64_add(_n, &dsm_node.stats.what);					\
+	atomic64_add(_n, &_r->node->stats.what);				\
 	atomic64_add(_n, &_r->counts.what);					\
 } while (0)
 
@@ -57,7 +60,48 @@ struct dsm_peer_record {
 };
 
 /**
- * struct dsm_node - this machine
+ * struct dsm_calls - control.c: this node's requests to others, and theirs to it
+ * @lock:     guards @list
+ * @list:     calls that were not answered yet
+ * @next_xid: id of the last one
+ * @waiting:  requests of each node that this one has not answered yet
+ */
+struct dsm_calls {
+	spinlock_t lock;
+	struct list_head list;
+	atomic_t next_xid;
+	atomic_t waiting[DSM_MAX_NODES];
+};
+
+/**
+ * struct dsm_turns - turns.c: who joins; touched on the ordered workqueue and when a peer is lost
+ * @lock:    guards the rest
+ * @joiner:  whose turn it is, or DSM_NO_NODE
+ * @joiners: requests of those who wait for a turn
+ * @held:    requests that wait for the end of this one
+ * @over:    ends a turn that takes too long
+ */
+struct dsm_turns {
+	spinlock_t lock;
+	u16 joiner;
+	struct list_head joiners;
+	struct list_head held;
+	struct delayed_work over;
+};
+
+/**
+ * struct dsm_alarm - work at some time
+ * @timer: queues @work
+ * @work:  does it
+ */
+struct dsm_alarm {
+	struct hrtimer timer;
+	struct work_struct work;
+};
+
+/**
+ * struct dsm_node - a participant of the protocol; mostly the one of this machine
+ * @number:    which of this module's nodes it is; not its id in the cluster
  * @lock:      the engine lock: guards @engine and every struct dsm_page
  * @engine:    protocol state
  * @tables:    its hash heads
@@ -84,14 +128,24 @@ struct dsm_peer_record {
  * @register_wq: registers chunks
  * @coordinator_wq: ordered: control requests that decide
  * @flush_work: writes back what releases that no thread drives have to flush
- * @page_cache: struct dsm_page
- * @object_cache: objects of the engine's pools, by enum dsm_pool_kind; NULL for
- *             messages and twins, which are the net's and whole pages
+ * @calls:     see there
+ * @turns:     see there
+ * @arrivals:  threads inside barriers, struct arrival of sync.c
+ * @arrivals_lock: guards @arrivals
+ * @recall:    gives up pages that are recalled, when their hold is over
+ * @told_lost: pages of which dsm_recall_lost() told, which runs for one peer at a time
+ * @rsync:     memory of rsync.c, set once while the node is a member; guarded by @rsync_lock
+ * @rsync_lock: see there
+ * @rsync_retry: of pauses between attempts to get locks with algo=array; armed while there is @rsync
+ * @bcast:     memory of bcast.c, likewise; guarded by @bcast_lock
+ * @bcast_lock: see there
+ * @bcast_expire: looks who has waited long enough; armed while there is @bcast
  * @hole:      an empty page that stands for other nodes' pages in a registered chunk
  * @pinned_pages: pages in registered chunks
  * @stats:     counters of the shell, since the module was loaded
  */
 struct dsm_node {
+	u32 number;
 	spinlock_t lock;
 	struct dsm_engine *engine;
 	struct hlist_head *tables;
@@ -116,13 +170,30 @@ struct dsm_node {
 	struct workqueue_struct *register_wq;
 	struct workqueue_struct *coordinator_wq;
 	struct work_struct flush_work;
-	struct kmem_cache *page_cache;
-	struct kmem_cache *object_cache[DSM_POOL_COUNT];
+	struct dsm_calls calls;
+	struct dsm_turns turns;
+	struct list_head arrivals;
+	spinlock_t arrivals_lock;
+	struct dsm_alarm recall;
+	u64 told_lost;
+	struct dsm_rsync_area *rsync;
+	struct mutex rsync_lock;
+	struct dsm_alarm rsync_retry;
+	struct dsm_bcast *bcast;
+	struct mutex bcast_lock;
+	struct dsm_alarm bcast_expire;
 	struct page *hole;
 	atomic_long_t pinned_pages;
 	struct dsm_shell_stats stats;
 };
-extern struct dsm_node dsm_node;
+
+/* Node of a page's region. */
+static inline struct dsm_node *dsm_page_node(const struct dsm_page *p)
+{
+	struct dsm_region *r = p->space->shell;
+
+	return r->node;
+}
 
 /**
  * struct dsm_wait - somebody waiting for the engine
@@ -144,24 +215,28 @@ static inline u64 dsm_now_ns(void)
 /* ---- node.c: steps ---- */
 void dsm_wait_init(struct dsm_wait *wait);
 /* Take the engine lock with full pools. */
-void dsm_step_begin(struct dsm_actions *acts) __acquires(&dsm_node.lock);
+void dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock);
 /* Drop it and carry out the actions. */
-void dsm_step_end(struct dsm_actions *acts) __releases(&dsm_node.lock);
+void dsm_step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock);
 /* The same, but flush work is left to the caller, who calls dsm_flush_run() at once. */
-void dsm_step_end_flushing(struct dsm_actions *acts) __releases(&dsm_node.lock);
+void dsm_step_end_flushing(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock);
 int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
 void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr);
 void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err);
-void dsm_engine_start(void);
-void dsm_engine_stop(void);
+void dsm_engine_start(struct dsm_node *n);
+void dsm_engine_stop(struct dsm_node *n);
 
 /* ---- recall.c: pages of regions with consistency=sc ---- */
-void dsm_recall_run(const struct dsm_actions *acts);
-void dsm_recall_lost(u16 node);
+void dsm_recall_run(struct dsm_node *n, const struct dsm_actions *acts);
+void dsm_recall_lost(struct dsm_node *n, u16 node);
 void dsm_recall_waiting(struct dsm_page *p, int add);
-void dsm_recall_stop(void);
+void dsm_recall_init(struct dsm_node *n);
+void dsm_recall_stop(struct dsm_node *n);
 
 /* ---- pages.c ---- */
+int dsm_pages_init(void);
+void dsm_pages_exit(void);
+void dsm_shell_page_free(struct dsm_page *p);
 struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame);
 struct dsm_page *dsm_shell_page_spare(struct dsm_region *r, u32 idx);
 
@@ -192,28 +267,33 @@ enum dsm_spin_kind {
 	DSM_SPIN_FLAG,
 	DSM_SPIN_KINDS,
 };
-bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg);
-int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable);
-void dsm_spin_nap(void);
+bool dsm_spin(struct dsm_node *n, enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg),
+	      void *arg);
+int dsm_spin_sleep(struct dsm_node *n, enum dsm_spin_kind kind, struct dsm_wait *wait,
+		   bool killable);
+void dsm_spin_nap(struct dsm_node *n);
 void dsm_spin_learn(enum dsm_spin_kind kind, bool spun, u64 took_ns);
 
 /* ---- rsync.c ---- */
-bool dsm_rsync_possible(void);
-int dsm_rsync_need(void);
-void dsm_rsync_tell(u16 node);
+void dsm_rsync_init(struct dsm_node *n);
+bool dsm_rsync_possible(struct dsm_node *n);
+int dsm_rsync_need(struct dsm_node *n);
+void dsm_rsync_tell(struct dsm_node *n, u16 node);
 bool dsm_rsync_settle(struct dsm_region *r);
-void dsm_rsync_free(void);
-int dsm_rsync_signal(u16 node, u32 imm);
-void dsm_rsync_alarm(u64 at_ns);
-int dsm_rsync_letter(u16 node, u32 imm);
-int dsm_rsync_taken(u16 node, u32 imm);
-struct dsm_mr *dsm_rsync_offer(void *at, size_t bytes, u32 access, struct dsm_key *key);
+void dsm_rsync_free(struct dsm_node *n);
+int dsm_rsync_signal(struct dsm_node *n, u16 node, u32 imm);
+void dsm_rsync_alarm(struct dsm_node *n, u64 at_ns);
+int dsm_rsync_letter(struct dsm_node *n, u16 node, u32 imm);
+int dsm_rsync_taken(struct dsm_node *n, u16 node, u32 imm);
+struct dsm_mr *dsm_rsync_offer(struct dsm_node *n, void *at, size_t bytes, u32 access,
+			       struct dsm_key *key);
 
 /* ---- bcast.c ---- */
-bool dsm_bcast_possible(void);
-int dsm_bcast_need(void);
-void dsm_bcast_free(void);
-void dsm_bcast_alarm(u64 at_ns);
+void dsm_bcast_init(struct dsm_node *n);
+bool dsm_bcast_possible(struct dsm_node *n);
+int dsm_bcast_need(struct dsm_node *n);
+void dsm_bcast_free(struct dsm_node *n);
+void dsm_bcast_alarm(struct dsm_node *n, u64 at_ns);
 void dsm_bcast_datagram(void *ctx, const u8 *data, u32 len);
 
 /* ---- dir.c ---- */
@@ -228,23 +308,19 @@ int dsm_shell_expand(void *ctx, u16 node, const u8 *request, u32 len, u32 brief,
 
 /* ---- xfertest.c: debug builds ---- */
 #ifdef DSM_DEBUG
-int dsm_xfertest_init(void);
+void dsm_xfertest_init(struct dsm_node *n);
 void dsm_xfertest_exit(void);
-void dsm_xfertest_forget(void);
-void dsm_xfertest_done(struct dsm_xfer *xfer);
-int dsm_xfertest_signal(u16 node, u32 imm);
+void dsm_xfertest_forget(struct dsm_node *n);
+void dsm_xfertest_done(struct dsm_node *n, struct dsm_xfer *xfer);
+int dsm_xfertest_signal(struct dsm_node *n, u16 node, u32 imm);
 void dsm_xfertest_spoil(struct dsm_msgbuf *msg);
 #else
-static inline int dsm_xfertest_init(void)
-{
-	return 0;
-}
-
+static inline void dsm_xfertest_init(struct dsm_node *n) {}
 static inline void dsm_xfertest_exit(void) {}
-static inline void dsm_xfertest_forget(void) {}
-static inline void dsm_xfertest_done(struct dsm_xfer *xfer) {}
+static inline void dsm_xfertest_forget(struct dsm_node *n) {}
+static inline void dsm_xfertest_done(struct dsm_node *n, struct dsm_xfer *xfer) {}
 static inline void dsm_xfertest_spoil(struct dsm_msgbuf *msg) {}
-static inline int dsm_xfertest_signal(u16 node, u32 imm)
+static inline int dsm_xfertest_signal(struct dsm_node *n, u16 node, u32 imm)
 {
 	return -EPROTO;
 }
@@ -256,8 +332,8 @@ void dsm_chunks_peer_lost(struct dsm_region *r, u16 node);
 void dsm_chunk_frame(struct dsm_region *r, u32 idx);
 void dsm_chunk_asked(struct dsm_region *r, u32 idx);
 void dsm_chunks_free(struct dsm_region *r);
-void dsm_chunk_post(struct dsm_xfer *x);
-void dsm_chunk_xfer_done(struct dsm_xfer *x);
+void dsm_chunk_post(struct dsm_node *n, struct dsm_xfer *x);
+void dsm_chunk_xfer_done(struct dsm_node *n, struct dsm_xfer *x);
 
 /* ---- ahead.c ---- */
 struct dsm_ahead *dsm_ahead_new(void);
@@ -266,14 +342,14 @@ u32 dsm_ahead_along(struct dsm_region *r, u32 idx, u32 n);
 u32 dsm_ahead_noticed(struct dsm_page **page, u32 n);
 
 /* ---- flush.c ---- */
-void dsm_flush_run(void);
+void dsm_flush_run(struct dsm_node *n);
 void dsm_flush_worker(struct work_struct *work);
-void dsm_acquire_apply(void);
+void dsm_acquire_apply(struct dsm_node *n);
 struct page *dsm_shell_frame_of(void *region, u32 idx);
 
 /* ---- sync.c ---- */
-void dsm_regions_settle(void);
-int dsm_release_wait(void);
+void dsm_regions_settle(struct dsm_node *n);
+int dsm_release_wait(struct dsm_node *n);
 static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 {
 	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
@@ -282,12 +358,12 @@ static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 /* ---- region.c ---- */
 void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);
 extern const struct dsm_mm_ops dsm_shell_mm_ops;
-int dsm_region_add(const struct dsm_wire_region *desc, bool is_new);
+int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool is_new);
 void dsm_region_remove(struct dsm_region *r);
 void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);
 int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users);
-struct dsm_region *dsm_region_by_name(const char *name);
-void dsm_regions_drop_all(void);
+struct dsm_region *dsm_region_by_name(struct dsm_node *n, const char *name);
+void dsm_regions_drop_all(struct dsm_node *n);
 u64 dsm_region_homed_pages(struct dsm_region *r);
 u64 dsm_region_living_pages(struct dsm_region *r);
 /* Has nobody else the page's bytes, not even its home, if that is elsewhere? A look without the lock. */
@@ -299,9 +375,10 @@ static inline bool dsm_shell_only_copy(const struct dsm_page *p)
 void dsm_homes_give_back(struct dsm_region *r);
 
 /* ---- member.c, control.c ---- */
+void dsm_control_init(struct dsm_node *n);
 int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
-int dsm_member_recv(u16 from, const u8 *msg, u32 len);
-void dsm_member_peer_lost(u16 node);
+int dsm_member_recv(struct dsm_node *n, u16 from, const u8 *msg, u32 len);
+void dsm_member_peer_lost(struct dsm_node *n, u16 node);
 int dsm_member_activate(struct dsm_region *r);
 
 #endif

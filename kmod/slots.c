@@ -24,6 +24,7 @@ static_assert(DSM_SLOT_TID_SHIFT == DSM_LOCK_TID_SHIFT &&
 
 static int make(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_slots *slots = kvzalloc(sizeof(*slots), GFP_KERNEL_ACCOUNT);
 	void *shared = slots ? dsm_mm_table_make(r->mm, DSM_LOCK_TABLE_BYTES) : NULL;
 
@@ -32,9 +33,9 @@ static int make(struct dsm_region *r)
 		return -ENOMEM;
 	}
 	dsm_slots_init(slots, shared);
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	r->space->slots = slots;
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	return 0;
 }
 
@@ -49,7 +50,7 @@ static int make(struct dsm_region *r)
  */
 int dsm_node_lock_table(struct dsm_region *r, const struct dsm_owner *o)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	int ret = 0;
 
 	/* With consistency=cashmere a lock is released before it is given back. */

@@ -49,7 +49,8 @@
  * limit; 0: none yet. What is chosen follows from comparing a block's median with that of the block
  * before, if they went different ways: how long waits take changes with all that happens in the
  * two machines by more than the ways differ, and a few very long ones say nothing. Updated without a
- * lock: a lost update does not matter, and who takes a block's last place ends it.
+ * lock: a lost update does not matter, and who takes a block's last place ends it. Like all of this file
+ * it is the machine's, not a node's: what is measured is processors and the network.
  *
  * @score: comparisons that spoke for spinning, less the others, within MOST_SURE
  * @spins: the way of this block
@@ -213,6 +214,7 @@ static void learn_crowd(bool crowded)
 
 /**
  * dsm_spin() - spin until a condition holds, for poll_us at most
+ * @n:       node
  * @kind:    what is waited for; how such waits went decides whether this one spins
  * @node:    whose answer it is, DSM_NO_NODE: anybody's
  * @is_over: condition; takes no sleeping lock
@@ -225,9 +227,10 @@ static void learn_crowd(bool crowded)
  *          signal is pending.
  * Return: true if it did spin.
  */
-bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), void *arg)
+bool dsm_spin(struct dsm_node *n, enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg),
+	      void *arg)
 {
-	struct dsm_net *net = dsm_node.net;
+	struct dsm_net *net = n->net;
 	bool spun = false;
 
 	if (!READ_ONCE(dsm_param_poll_us) || !net || is_over(arg) || !is_promising(kind))
@@ -244,15 +247,16 @@ bool dsm_spin(enum dsm_spin_kind kind, u16 node, bool (*is_over)(void *arg), voi
 
 /**
  * dsm_spin_nap() - what schedule() is to a thread that waits for another machine's answer
+ * @n: node
  *
  * It may serve completions before it returns.
  *
  * Context: process, no lock held, state set to what it sleeps in; sleeps as dsm_spin().
  */
-void dsm_spin_nap(void)
+void dsm_spin_nap(struct dsm_node *n)
 {
-	if (dsm_node.net)
-		dsm_net_nap(dsm_node.net);
+	if (n->net)
+		dsm_net_nap(n->net);
 	else
 		schedule();
 }
@@ -264,6 +268,7 @@ static bool is_completed(void *arg)
 
 /**
  * dsm_spin_sleep() - wait until a waiter of the engine is told its result
+ * @n:        node
  * @kind:     what is waited for
  * @wait:     waiter
  * @killable: only fatal signals end it, else all do
@@ -273,7 +278,8 @@ static bool is_completed(void *arg)
  * Context: as dsm_spin().
  * Return: 0, -ERESTARTSYS a signal came first.
  */
-int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable)
+int dsm_spin_sleep(struct dsm_node *n, enum dsm_spin_kind kind, struct dsm_wait *wait,
+		   bool killable)
 {
 	u64 start = dsm_now_ns();
 	bool spun;
@@ -281,13 +287,13 @@ int dsm_spin_sleep(enum dsm_spin_kind kind, struct dsm_wait *wait, bool killable
 
 	if (completion_done(&wait->done))
 		return 0;
-	spun = dsm_spin(kind, DSM_NO_NODE, is_completed, &wait->done);
+	spun = dsm_spin(n, kind, DSM_NO_NODE, is_completed, &wait->done);
 	if (killable)
 		ret = ___swait_event(wait->done.wait, completion_done(&wait->done), TASK_KILLABLE, 0,
-				     dsm_spin_nap());
+				     dsm_spin_nap(n));
 	else
 		ret = ___swait_event(wait->done.wait, completion_done(&wait->done),
-				     TASK_INTERRUPTIBLE, 0, dsm_spin_nap());
+				     TASK_INTERRUPTIBLE, 0, dsm_spin_nap(n));
 	if (!ret)
 		dsm_spin_learn(kind, spun, dsm_now_ns() - start);
 	return ret;

@@ -50,9 +50,8 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out)
 	out[DSM_STAT_DUPLICATES] += s->duplicates;
 }
 
-static void add_peers(u64 *out)
+static void add_peers(struct dsm_node *n, u64 *out)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_net_peer_stats s;
 	u16 node;
 
@@ -123,13 +122,13 @@ static void add_live(struct dsm_region *r, u64 *out)
 
 /**
  * dsm_node_stats() - all counters of this node
+ * @n:   node
  * @out: by enum dsm_stat
  *
  * Context: process.
  */
-void dsm_node_stats(u64 out[DSM_STAT_COUNT])
+void dsm_node_stats(struct dsm_node *n, u64 out[DSM_STAT_COUNT])
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_shell_stats *s = &n->stats;
 	struct dsm_core_stats core;
 	struct dsm_region *r;
@@ -152,7 +151,7 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_SIGBUS] = atomic64_read(&s->old_sigbus);
 	out[DSM_STAT_NS_WAIT_PAGE_LOCK] = atomic64_read(&s->ns_wait_page_lock);
 	for (;;) {
-		r = dsm_node_region_get(id, true);
+		r = dsm_node_region_get(n, id, true);
 		if (IS_ERR(r))
 			break;
 		id = r->id;
@@ -178,30 +177,31 @@ void dsm_node_stats(u64 out[DSM_STAT_COUNT])
 	for (i = 0; i < DSM_STAT_COUNT; i++)
 		out[i] += n->old_traffic[i];
 	if (n->net)
-		add_peers(out);
+		add_peers(n, out);
 	up_read(&n->net_lock);
 }
 
 /**
  * dsm_region_stats() - counters of a region at this node, since it is known here
+ * @n:   node
  * @id:  region id
  * @out: by enum dsm_stat; 0 for what is counted for the node only
  *
  * Context: process.
  * Return: 0, -ENOENT no such region.
  */
-int dsm_region_stats(u32 id, u64 out[DSM_STAT_COUNT])
+int dsm_region_stats(struct dsm_node *n, u32 id, u64 out[DSM_STAT_COUNT])
 {
-	struct dsm_region *r = dsm_node_region_get(id, false);
+	struct dsm_region *r = dsm_node_region_get(n, id, false);
 	struct dsm_core_stats core;
 
 	if (IS_ERR(r))
 		return PTR_ERR(r);
 	memset(out, 0, DSM_STAT_COUNT * sizeof(*out));
-	spin_lock(&dsm_node.lock);
+	spin_lock(&n->lock);
 	core = r->space->stats;
 	core.locks_local += dsm_slots_locks(r);
-	spin_unlock(&dsm_node.lock);
+	spin_unlock(&n->lock);
 	add_core(&core, out);
 	add_live(r, out);
 	out[DSM_STAT_DIFF_BYTES] = atomic64_read(&r->counts.diff_bytes);

@@ -42,13 +42,13 @@ static int wait_at_exit(struct completion *done)
 
 /**
  * dsm_release_wait() - all that this node wrote so far is applied at its homes, and told, on return
+ * @n: node
  *
  * Context: process; waits killably, also in a process that ends.
  * Return: 0, -EINTR, -EHOSTDOWN some of it is lost.
  */
-int dsm_release_wait(void)
+int dsm_release_wait(struct dsm_node *n)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_actions acts;
 	struct dsm_wait wait;
 	int status = 0, ret;
@@ -57,11 +57,11 @@ int dsm_release_wait(void)
 	u32 dirty;
 
 	dsm_wait_init(&wait);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	dirty = n->engine->n_dirty;
 	target = dsm_rel_request(n->engine, &acts);
 	done = dsm_rel_wait(n->engine, target, &wait.w, &status);
-	dsm_step_end_flushing(&acts);
+	dsm_step_end_flushing(n, &acts);
 	if (done)
 		return status;
 	start = dsm_now_ns();
@@ -69,7 +69,7 @@ int dsm_release_wait(void)
 	if (current->flags & PF_EXITING)
 		ret = wait_at_exit(&wait.done);
 	else if (dirty < SPIN_PAGES)
-		ret = dsm_spin_sleep(DSM_SPIN_RELEASE, &wait, true);
+		ret = dsm_spin_sleep(n, DSM_SPIN_RELEASE, &wait, true);
 	else
 		ret = wait_for_completion_killable(&wait.done);
 	if (ret) {
@@ -86,27 +86,27 @@ int dsm_release_wait(void)
 
 /**
  * dsm_regions_settle() - no release holds a page any more
+ * @n: node
  *
  * Context: process; waits for homes, bounded by the detection of their death.
  */
-void dsm_regions_settle(void)
+void dsm_regions_settle(struct dsm_node *n)
 {
-	struct dsm_node *n = &dsm_node;
 	struct dsm_actions acts;
 	struct dsm_wait wait;
 	int status = 0;
 	bool done;
 
 	dsm_wait_init(&wait);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait.w, &status);
-	dsm_step_end_flushing(&acts);
+	dsm_step_end_flushing(n, &acts);
 	if (!done)
 		wait_for_completion(&wait.done);
 }
 
 /* For an answer of another machine: its death ends it too. */
-static int wait_answer(struct dsm_wait *wait)
+static int wait_answer(struct dsm_node *n, struct dsm_wait *wait)
 {
 	bool forgotten;
 	int err;
@@ -114,12 +114,12 @@ static int wait_answer(struct dsm_wait *wait)
 	if (current->flags & PF_EXITING)
 		err = wait_at_exit(&wait->done);
 	else
-		err = dsm_spin_sleep(DSM_SPIN_ANSWER, wait, true);
+		err = dsm_spin_sleep(n, DSM_SPIN_ANSWER, wait, true);
 	if (!err)
 		return wait->w.status;
-	spin_lock(&dsm_node.lock);
-	forgotten = dsm_waiter_cancel(dsm_node.engine, &wait->w);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	forgotten = dsm_waiter_cancel(n->engine, &wait->w);
+	spin_unlock(&n->lock);
 	if (forgotten)
 		return -EINTR;
 	wait_for_completion(&wait->done);
@@ -136,21 +136,21 @@ static int wait_answer(struct dsm_wait *wait)
  */
 int dsm_node_release(struct dsm_region *r)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	struct dsm_wait wait;
 	int ret;
 
 	if (!r->space->n_members)
 		return 0;
-	ret = dsm_release_wait();
+	ret = dsm_release_wait(n);
 	if (ret)
 		return ret;
 	dsm_wait_init(&wait);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	ret = dsm_sync_push(n->engine, r->space, &wait.w, &acts);
-	dsm_step_end(&acts);
-	return ret == -EINPROGRESS ? wait_answer(&wait) : ret;
+	dsm_step_end(n, &acts);
+	return ret == -EINPROGRESS ? wait_answer(n, &wait) : ret;
 }
 
 /**
@@ -162,7 +162,7 @@ int dsm_node_release(struct dsm_region *r)
  */
 int dsm_node_acquire(struct dsm_region *r)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	struct dsm_wait wait;
 	int ret;
@@ -170,13 +170,13 @@ int dsm_node_acquire(struct dsm_region *r)
 	if (!r->space->n_members)
 		return 0;
 	dsm_wait_init(&wait);
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	ret = dsm_sync_pull(n->engine, r->space, &wait.w, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	if (ret == -EINPROGRESS)
-		ret = wait_answer(&wait);
+		ret = wait_answer(n, &wait);
 	if (!ret)
-		dsm_acquire_apply();
+		dsm_acquire_apply(n);
 	return ret;
 }
 
@@ -191,7 +191,7 @@ static int interrupted(void)
 	return task_sigpending(current) ? -EINTR : -ERESTARTNOINTR;
 }
 
-static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
+static int lock_wait(struct dsm_node *n, struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 {
 	bool forgotten;
 	long left;
@@ -207,13 +207,13 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 			return wait->w.status;
 		left = left ? interrupted() : -ETIMEDOUT;
 	} else {
-		if (!dsm_spin_sleep(DSM_SPIN_LOCK, wait, false))
+		if (!dsm_spin_sleep(n, DSM_SPIN_LOCK, wait, false))
 			return wait->w.status;
 		left = interrupted();
 	}
-	spin_lock(&dsm_node.lock);
-	forgotten = dsm_lock_cancel(dsm_node.engine, &wait->w);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	forgotten = dsm_lock_cancel(n->engine, &wait->w);
+	spin_unlock(&n->lock);
 	if (forgotten)
 		return left;
 	/* Too late to give up: it is ours, or failed for another reason. */
@@ -236,7 +236,7 @@ static int lock_wait(struct dsm_wait *wait, u32 flags, u64 deadline_ns)
 int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 		  const struct dsm_owner *o)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	u64 start = dsm_now_ns();
 	struct dsm_actions acts;
 	struct dsm_wait wait;
@@ -248,16 +248,16 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 	dsm_wait_init(&wait);
 	wait.w.owner = dsm_shell_owner(o);
 	wait.w.try_only = flags & DSM_LOCK_TRY;
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	ret = dsm_anylock_acquire(n->engine, r->space, key, &wait.w, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	if (ret == -EINPROGRESS) {
 		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_REQUEST, DSM_NO_NODE);
-		ret = lock_wait(&wait, flags, deadline_ns);
+		ret = lock_wait(n, &wait, flags, deadline_ns);
 		dsm_shell_count(r, ns_wait_lock, dsm_now_ns() - start);
 	}
 	if (!ret || ret == -EOWNERDEAD) {
-		dsm_acquire_apply();
+		dsm_acquire_apply(n);
 		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_TAKEN, DSM_NO_NODE);
 	} else {
 		dsm_quota_uncharge(o->uid);
@@ -269,7 +269,7 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 
 /**
  * struct arrival - a thread inside a barrier
- * @link:    in the list of arrivals; guarded by arrivals_lock
+ * @link:    in the list of arrivals; guarded by dsm_node.arrivals_lock
  * @r:       region, with a reference
  * @key:     barrier; fixed
  * @parties: count that the call gave; fixed
@@ -288,27 +288,27 @@ struct arrival {
 	struct dsm_wait wait;
 };
 
-static LIST_HEAD(arrivals);
-static DEFINE_SPINLOCK(arrivals_lock);
-
 static struct arrival *arrival_find(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 {
 	struct arrival *a, *found = NULL;
+	struct dsm_node *n = r->node;
 
-	spin_lock(&arrivals_lock);
-	list_for_each_entry(a, &arrivals, link)
+	spin_lock(&n->arrivals_lock);
+	list_for_each_entry(a, &n->arrivals, link)
 		if (a->r == r && a->key == key && a->owner.file == o->file &&
 		    a->owner.tid == o->tid && a->owner.tgid == o->tgid)
 			found = a;
-	spin_unlock(&arrivals_lock);
+	spin_unlock(&n->arrivals_lock);
 	return found;
 }
 
 static void arrival_free(struct arrival *a)
 {
-	spin_lock(&arrivals_lock);
+	struct dsm_node *n = a->r->node;
+
+	spin_lock(&n->arrivals_lock);
 	list_del(&a->link);
-	spin_unlock(&arrivals_lock);
+	spin_unlock(&n->arrivals_lock);
 	dsm_node_region_put(a->r);
 	kfree(a);
 }
@@ -316,11 +316,12 @@ static void arrival_free(struct arrival *a)
 static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o, u64 told,
 		  struct arrival **out)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	struct arrival *a;
 	int ret;
 
-	ret = dsm_release_wait();
+	ret = dsm_release_wait(n);
 	if (ret)
 		return ret == -EINTR ? -ERESTARTNOINTR : ret;
 	a = kzalloc(sizeof(*a), GFP_KERNEL);
@@ -333,12 +334,12 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 	a->owner = *o;
 	dsm_wait_init(&a->wait);
 	a->wait.w.told = told;
-	spin_lock(&arrivals_lock);
-	list_add_tail(&a->link, &arrivals);
-	spin_unlock(&arrivals_lock);
-	dsm_step_begin(&acts);
-	ret = dsm_barrier_arrive(dsm_node.engine, r->space, key, parties, &a->wait.w, &acts);
-	dsm_step_end(&acts);
+	spin_lock(&n->arrivals_lock);
+	list_add_tail(&a->link, &n->arrivals);
+	spin_unlock(&n->arrivals_lock);
+	dsm_step_begin(n, &acts);
+	ret = dsm_barrier_arrive(n->engine, r->space, key, parties, &a->wait.w, &acts);
+	dsm_step_end(n, &acts);
 	trace_dsm_barrier(r->id, key, DSM_TRACE_BARRIER_ARRIVE, a->wait.w.xid);
 	if (ret)
 		arrival_free(a);
@@ -350,12 +351,13 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 /* True: taken back; the other parties will hear of it. */
 static bool arrival_abort(struct arrival *a)
 {
+	struct dsm_node *n = a->r->node;
 	struct dsm_actions acts;
 	bool aborted;
 
-	dsm_step_begin(&acts);
-	aborted = dsm_barrier_abort(dsm_node.engine, a->r->space, a->key, &a->wait.w, &acts);
-	dsm_step_end(&acts);
+	dsm_step_begin(n, &acts);
+	aborted = dsm_barrier_abort(n->engine, a->r->space, a->key, &a->wait.w, &acts);
+	dsm_step_end(n, &acts);
 	return aborted;
 }
 
@@ -393,6 +395,7 @@ int dsm_node_tell(struct dsm_region *r, u64 *told, int ret)
 int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
 		     u64 *told)
 {
+	struct dsm_node *n = r->node;
 	struct arrival *a = arrival_find(r, key, o);
 	u64 start;
 	int ret;
@@ -407,7 +410,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 		return -EINVAL;
 	}
 	start = dsm_now_ns();
-	if (dsm_spin_sleep(DSM_SPIN_BARRIER, &a->wait, false)) {
+	if (dsm_spin_sleep(n, DSM_SPIN_BARRIER, &a->wait, false)) {
 		if (!fatal_signal_pending(current))
 			return -ERESTARTNOINTR;
 		if (arrival_abort(a)) {
@@ -420,19 +423,20 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	arrival_free(a);
 	dsm_shell_count(r, ns_wait_barrier, dsm_now_ns() - start);
 	if (!ret)
-		dsm_acquire_apply();
+		dsm_acquire_apply(n);
 	return dsm_node_tell(r, told, ret);
 }
 
 static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
 {
 	struct arrival *a, *found = NULL;
+	struct dsm_node *n = r->node;
 
-	spin_lock(&arrivals_lock);
-	list_for_each_entry(a, &arrivals, link)
+	spin_lock(&n->arrivals_lock);
+	list_for_each_entry(a, &n->arrivals, link)
 		if (a->r == r && a->owner.file == file && (!tgid || a->owner.tgid == tgid))
 			found = a;
-	spin_unlock(&arrivals_lock);
+	spin_unlock(&n->arrivals_lock);
 	if (!found)
 		return false;
 	if (!arrival_abort(found))
@@ -455,6 +459,7 @@ static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
  */
 void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	int found;
 
@@ -463,10 +468,10 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 	while (arrivals_gone(r, file, tgid))
 		;
 	do {
-		dsm_step_begin(&acts);
-		found = dsm_anylock_owner_gone(dsm_node.engine, r->space, file, tgid,
+		dsm_step_begin(n, &acts);
+		found = dsm_anylock_owner_gone(n->engine, r->space, file, tgid,
 					       &acts);
-		dsm_step_end(&acts);
+		dsm_step_end(n, &acts);
 		if (found == DSM_LOCK_COUNTED)
 			dsm_quota_uncharge(uid);
 	} while (found);
@@ -476,7 +481,7 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 
 static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	struct dsm_wait wait;
 	bool forgotten;
@@ -484,18 +489,18 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
 
 	dsm_wait_init(&wait);
 	wait.w.told = told;
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	ret = dsm_flag_start(n->engine, r->space, key, op, &wait.w, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	if (ret)
 		return ret;
 	if (op != DSM_FLAG_WAIT)
-		return wait_answer(&wait);
-	if (!dsm_spin_sleep(DSM_SPIN_FLAG, &wait, false))
+		return wait_answer(n, &wait);
+	if (!dsm_spin_sleep(n, DSM_SPIN_FLAG, &wait, false))
 		return wait.w.status;
-	dsm_step_begin(&acts);
+	dsm_step_begin(n, &acts);
 	forgotten = dsm_flag_cancel(n->engine, r->space, key, &wait.w, &acts);
-	dsm_step_end(&acts);
+	dsm_step_end(n, &acts);
 	if (forgotten)
 		return interrupted();
 	wait_for_completion(&wait.done);
@@ -512,7 +517,8 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
  */
 int dsm_node_flag_set(struct dsm_region *r, u64 key)
 {
-	int ret = dsm_release_wait();
+	struct dsm_node *n = r->node;
+	int ret = dsm_release_wait(n);
 
 	return ret ? ret : flag_op(r, key, DSM_FLAG_SET, 0);
 }
@@ -529,12 +535,13 @@ int dsm_node_flag_set(struct dsm_region *r, u64 key)
  */
 int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)
 {
+	struct dsm_node *n = r->node;
 	u64 start = dsm_now_ns();
 	int ret = flag_op(r, key, DSM_FLAG_WAIT, READ_ONCE(*told));
 
 	dsm_shell_count(r, ns_wait_flag, dsm_now_ns() - start);
 	if (!ret)
-		dsm_acquire_apply();
+		dsm_acquire_apply(n);
 	return dsm_node_tell(r, told, ret);
 }
 

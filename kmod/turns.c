@@ -14,59 +14,64 @@
 /* How long a node may take to join once it is its turn: connections to all, list of regions. */
 #define TURN_MS 20000
 
-static void turn_over(struct work_struct *work);
-static DECLARE_DELAYED_WORK(turn, turn_over);
-
-/*
- * Touched on the ordered workqueue and when a peer is lost. @joiner: whose turn it is, or
- * DSM_NO_NODE; @joiners: who waits for a turn; @held: requests that wait for the end of this one.
- */
-static DEFINE_SPINLOCK(turn_lock);
-static u16 joiner = DSM_NO_NODE;
-static LIST_HEAD(joiners);
-static LIST_HEAD(held);
-
-/* Under turn_lock. */
-static void end_turn(u16 node)
+/* Under the lock of turns. */
+static void end_turn(struct dsm_node *n, u16 node)
 {
 	struct dsm_control_request *q, *tmp;
 
-	if (joiner != node)
+	if (n->turns.joiner != node)
 		return;
-	joiner = DSM_NO_NODE;
-	list_for_each_entry_safe(q, tmp, &held, link) {
+	n->turns.joiner = DSM_NO_NODE;
+	list_for_each_entry_safe(q, tmp, &n->turns.held, link) {
 		list_del_init(&q->link);
-		queue_work(dsm_node.coordinator_wq, &q->work);
+		queue_work(n->coordinator_wq, &q->work);
 	}
 }
 
-static void next_turn(void)
+static void next_turn(struct dsm_node *n)
 {
 	struct dsm_control_request *q = NULL;
 
-	spin_lock(&turn_lock);
-	if (joiner == DSM_NO_NODE && !list_empty(&joiners)) {
-		q = list_first_entry(&joiners, struct dsm_control_request, link);
+	spin_lock(&n->turns.lock);
+	if (n->turns.joiner == DSM_NO_NODE && !list_empty(&n->turns.joiners)) {
+		q = list_first_entry(&n->turns.joiners, struct dsm_control_request, link);
 		list_del_init(&q->link);
-		joiner = q->from;
+		n->turns.joiner = q->from;
 	}
-	spin_unlock(&turn_lock);
+	spin_unlock(&n->turns.lock);
 	if (!q)
 		return;
-	mod_delayed_work(dsm_node.coordinator_wq, &turn, msecs_to_jiffies(TURN_MS));
-	dsm_control_put_members(&q->msg);
+	mod_delayed_work(n->coordinator_wq, &n->turns.over, msecs_to_jiffies(TURN_MS));
+	dsm_control_put_members(n, &q->msg);
 	dsm_control_answer(q, 0);
 }
 
 /* Its JOIN_END will be refused: others want to join, and to use regions. */
 static void turn_over(struct work_struct *work)
 {
-	spin_lock(&turn_lock);
-	if (joiner != DSM_NO_NODE)
-		pr_notice("dsm: node %u took too long to join\n", joiner);
-	end_turn(joiner);
-	spin_unlock(&turn_lock);
-	next_turn();
+	struct dsm_node *n = container_of(to_delayed_work(work), struct dsm_node, turns.over);
+
+	spin_lock(&n->turns.lock);
+	if (n->turns.joiner != DSM_NO_NODE)
+		pr_notice("dsm: node %u took too long to join\n", n->turns.joiner);
+	end_turn(n, n->turns.joiner);
+	spin_unlock(&n->turns.lock);
+	next_turn(n);
+}
+
+/**
+ * dsm_turns_init() - a node appears
+ * @n: node
+ *
+ * Context: process, module load.
+ */
+void dsm_turns_init(struct dsm_node *n)
+{
+	spin_lock_init(&n->turns.lock);
+	n->turns.joiner = DSM_NO_NODE;
+	INIT_LIST_HEAD(&n->turns.joiners);
+	INIT_LIST_HEAD(&n->turns.held);
+	INIT_DELAYED_WORK(&n->turns.over, turn_over);
 }
 
 /**
@@ -77,10 +82,12 @@ static void turn_over(struct work_struct *work)
  */
 void dsm_turn_begin(struct dsm_control_request *q)
 {
-	spin_lock(&turn_lock);
-	list_add_tail(&q->link, &joiners);
-	spin_unlock(&turn_lock);
-	next_turn();
+	struct dsm_node *n = q->node;
+
+	spin_lock(&n->turns.lock);
+	list_add_tail(&q->link, &n->turns.joiners);
+	spin_unlock(&n->turns.lock);
+	next_turn(n);
 }
 
 /**
@@ -91,32 +98,32 @@ void dsm_turn_begin(struct dsm_control_request *q)
  */
 void dsm_turn_end(struct dsm_control_request *q)
 {
-	struct dsm_node *n = &dsm_node;
+	struct dsm_node *n = q->node;
 	u16 node = q->from;
 	bool its_turn;
 	u64 done;
 
-	spin_lock(&turn_lock);
-	its_turn = joiner == node;
-	spin_unlock(&turn_lock);
+	spin_lock(&n->turns.lock);
+	its_turn = n->turns.joiner == node;
+	spin_unlock(&n->turns.lock);
 	if (!its_turn) {
 		dsm_control_answer(q, -EINVAL);
 		return;
 	}
-	cancel_delayed_work(&turn);
+	cancel_delayed_work(&n->turns.over);
 	if (!q->msg.status) {
 		spin_lock(&n->lock);
 		if (dsm_engine_alive(n->engine, node))
 			n->joined |= BIT_ULL(node);
 		spin_unlock(&n->lock);
 		wake_up_all(&n->changed);
-		dsm_control_broadcast(&q->msg, DSM_CONTROL_MEMBERS, &done);
+		dsm_control_broadcast(n, &q->msg, DSM_CONTROL_MEMBERS, &done);
 	}
 	dsm_control_answer(q, 0);
-	spin_lock(&turn_lock);
-	end_turn(node);
-	spin_unlock(&turn_lock);
-	next_turn();
+	spin_lock(&n->turns.lock);
+	end_turn(n, node);
+	spin_unlock(&n->turns.lock);
+	next_turn(n);
 }
 
 /**
@@ -128,17 +135,18 @@ void dsm_turn_end(struct dsm_control_request *q)
  */
 bool dsm_turn_hold(struct dsm_control_request *q)
 {
+	struct dsm_node *n = q->node;
 	bool joining;
 
-	spin_lock(&turn_lock);
-	joining = joiner != DSM_NO_NODE;
+	spin_lock(&n->turns.lock);
+	joining = n->turns.joiner != DSM_NO_NODE;
 	if (joining)
-		list_add_tail(&q->link, &held);
-	spin_unlock(&turn_lock);
+		list_add_tail(&q->link, &n->turns.held);
+	spin_unlock(&n->turns.lock);
 	return joining;
 }
 
-/* Under turn_lock; DSM_NO_NODE: of all. */
+/* Under the lock of turns; DSM_NO_NODE: of all. */
 static void forget(struct list_head *queue, u16 node)
 {
 	struct dsm_control_request *q, *tmp;
@@ -152,30 +160,32 @@ static void forget(struct list_head *queue, u16 node)
 
 /**
  * dsm_turn_peer_lost() - it joins no more and wants nothing of regions
+ * @n:    node
  * @node: lost node
  *
  * Context: process.
  */
-void dsm_turn_peer_lost(u16 node)
+void dsm_turn_peer_lost(struct dsm_node *n, u16 node)
 {
-	spin_lock(&turn_lock);
-	forget(&joiners, node);
-	forget(&held, node);
-	end_turn(node);
-	spin_unlock(&turn_lock);
-	next_turn();
+	spin_lock(&n->turns.lock);
+	forget(&n->turns.joiners, node);
+	forget(&n->turns.held, node);
+	end_turn(n, node);
+	spin_unlock(&n->turns.lock);
+	next_turn(n);
 }
 
 /**
  * dsm_turn_drain() - nobody joins any more; what was held back is served
+ * @n: node
  *
  * Context: process; all peers are gone, and the coordinator's workqueue is empty.
  */
-void dsm_turn_drain(void)
+void dsm_turn_drain(struct dsm_node *n)
 {
-	cancel_delayed_work_sync(&turn);
-	spin_lock(&turn_lock);
-	forget(&joiners, DSM_NO_NODE);
-	end_turn(joiner);
-	spin_unlock(&turn_lock);
+	cancel_delayed_work_sync(&n->turns.over);
+	spin_lock(&n->turns.lock);
+	forget(&n->turns.joiners, DSM_NO_NODE);
+	end_turn(n, n->turns.joiner);
+	spin_unlock(&n->turns.lock);
 }

@@ -33,17 +33,18 @@ bool dsm_node_unlock_waits(const struct dsm_region *r)
  */
 int dsm_node_unlock_now(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_lock_owner owner = dsm_shell_owner(o);
-	struct dsm_net *net = dsm_node.net;
+	struct dsm_net *net = n->net;
 	struct dsm_actions acts;
 	bool leaves;
 	int ret;
 
-	dsm_step_begin(&acts);
-	ret = dsm_anylock_release(dsm_node.engine, r->space, key, &owner, &acts);
+	dsm_step_begin(n, &acts);
+	ret = dsm_anylock_release(n->engine, r->space, key, &owner, &acts);
 	/* The token goes, at once or after what has to be written back before. */
 	leaves = acts.run || acts.flush || acts.xfer;
-	dsm_step_end_flushing(&acts);
+	dsm_step_end_flushing(n, &acts);
 	if (leaves && net)
 		dsm_net_give_way(net);
 	if (ret == DSM_LOCK_COUNTED)
@@ -64,7 +65,8 @@ int dsm_node_unlock_now(struct dsm_region *r, u64 key, const struct dsm_owner *o
  */
 int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 {
-	int status = dsm_node_unlock_waits(r) ? dsm_release_wait() : 0, ret;
+	struct dsm_node *n = r->node;
+	int status = dsm_node_unlock_waits(r) ? dsm_release_wait(n) : 0, ret;
 
 	ret = dsm_node_unlock_now(r, key, o);
 	return ret ? ret : status;
@@ -81,11 +83,12 @@ int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
  */
 int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o)
 {
+	struct dsm_node *n = r->node;
 	struct dsm_lock_owner owner = dsm_shell_owner(o);
 	int ret;
 
-	spin_lock(&dsm_node.lock);
-	ret = dsm_anylock_consistent(dsm_node.engine, r->space, key, &owner);
-	spin_unlock(&dsm_node.lock);
+	spin_lock(&n->lock);
+	ret = dsm_anylock_consistent(n->engine, r->space, key, &owner);
+	spin_unlock(&n->lock);
 	return ret;
 }

@@ -10,16 +10,18 @@
 
 /**
  * dsm_shell_xfer_done() - a transfer is back
- * @ctx:  unused
+ * @ctx:  struct dsm_node
  * @xfer: transfer, ours again
  *
  * Context: process, no lock held; sleeps, never for the network.
  */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
 {
+	struct dsm_node *n = ctx;
+
 	switch (xfer->kind) {
 	case DSM_XFER_KIND_TEST:
-		dsm_xfertest_done(xfer);
+		dsm_xfertest_done(n, xfer);
 		break;
 	case DSM_XFER_KIND_FETCH:
 	case DSM_XFER_KIND_MERGE:
@@ -27,20 +29,20 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
 	case DSM_XFER_KIND_RLOCK:
 	case DSM_XFER_KIND_DIR:
 	case DSM_XFER_KIND_RING:
-		dsm_chunk_xfer_done(xfer);
+		dsm_chunk_xfer_done(n, xfer);
 		break;
 	case DSM_XFER_KIND_LETTER:
-		dsm_net_msg_free(dsm_node.net, xfer->then);
-		dsm_net_xfer_free(dsm_node.net, xfer);
+		dsm_net_msg_free(n->net, xfer->then);
+		dsm_net_xfer_free(n->net, xfer);
 		break;
 	default:
-		dsm_net_xfer_free(dsm_node.net, xfer);
+		dsm_net_xfer_free(n->net, xfer);
 	}
 }
 
 /**
  * dsm_shell_signal() - a peer's signal, and all it sent before by transfers, is here
- * @ctx:  unused
+ * @ctx:  struct dsm_node
  * @node: sender
  * @imm:  value, not checked
  *
@@ -49,21 +51,23 @@ void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer)
  */
 int dsm_shell_signal(void *ctx, u16 node, u32 imm)
 {
+	struct dsm_node *n = ctx;
+
 	switch (imm >> DSM_SIGNAL_SHIFT) {
 	case DSM_SIGNAL_NEXT:
 	case DSM_SIGNAL_GRANT:
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_DEAD:
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_BOARD:
 	case DSM_SIGNAL_GRANT | DSM_SIGNAL_GRANT_DEAD | DSM_SIGNAL_GRANT_BOARD:
-		return dsm_rsync_signal(node, imm);
+		return dsm_rsync_signal(n, node, imm);
 	}
 	switch (imm >> 24) {
 	case DSM_SIGNAL_TEST:
-		return dsm_xfertest_signal(node, imm);
+		return dsm_xfertest_signal(n, node, imm);
 	case DSM_SIGNAL_LETTER:
-		return dsm_rsync_letter(node, imm);
+		return dsm_rsync_letter(n, node, imm);
 	case DSM_SIGNAL_TAKEN:
-		return dsm_rsync_taken(node, imm);
+		return dsm_rsync_taken(n, node, imm);
 	default:
 		return -EPROTO;
 	}
@@ -71,7 +75,7 @@ int dsm_shell_signal(void *ctx, u16 node, u32 imm)
 
 /**
  * dsm_shell_expand() - what a brief answer of a peer says
- * @ctx:     unused
+ * @ctx:     struct dsm_node
  * @node:    sender
  * @request: request that it answers
  * @len:     its length in bytes

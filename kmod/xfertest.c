@@ -29,7 +29,8 @@
 #define SAMPLES 100u
 
 static struct dentry *dir;
-static DEFINE_MUTEX(lock);	/* one command at a time; guards what follows */
+static DEFINE_MUTEX(lock);	/* one command at a time, of all nodes; guards what follows */
+static struct dsm_node *offerer, *runner;	/* whose the offer is, and the transfers */
 static struct page *offer[PAGES_MAX], *local[PAGES_MAX];
 static struct dsm_mr *mr;
 static char outcome[160] = "nothing was tried\n";
@@ -45,29 +46,31 @@ static struct dsm_xfer *finished;		/* the last one that is back */
 
 /**
  * dsm_xfertest_done() - a transfer of the test is back
+ * @n:    node
  * @xfer: transfer
  *
  * Context: process.
  */
-void dsm_xfertest_done(struct dsm_xfer *xfer)
+void dsm_xfertest_done(struct dsm_node *n, struct dsm_xfer *xfer)
 {
 	if (xfer->status)
 		atomic_inc(&failed);
 	xfer = xchg(&finished, xfer);
-	dsm_net_xfer_free(dsm_node.net, xfer);
+	dsm_net_xfer_free(n->net, xfer);
 	if (atomic_dec_and_test(&out))
 		wake_up_all(&back);
 }
 
 /**
  * dsm_xfertest_signal() - a signal of the test
+ * @n:    node
  * @node: sender
  * @imm:  value
  *
  * Context: process.
  * Return: 0.
  */
-int dsm_xfertest_signal(u16 node, u32 imm)
+int dsm_xfertest_signal(struct dsm_node *n, u16 node, u32 imm)
 {
 	atomic_inc(&signals);
 	return 0;
@@ -144,6 +147,7 @@ static int get_pages(struct page **pages, u32 n)
 }
 
 struct target {
+	struct dsm_node *from;
 	u32 node;
 	u64 addr;
 	u32 rkey;
@@ -152,7 +156,7 @@ struct target {
 
 static struct dsm_xfer *make(const struct target *t, u8 op, u64 at)
 {
-	struct dsm_xfer *x = dsm_net_xfer_alloc(dsm_node.net, GFP_KERNEL);
+	struct dsm_xfer *x = dsm_net_xfer_alloc(t->from->net, GFP_KERNEL);
 
 	x->op = op;
 	x->kind = DSM_XFER_KIND_TEST;
@@ -168,7 +172,7 @@ static bool all_back(void *unused)
 }
 
 /* Hand over and wait until all are back. */
-static int go(struct dsm_xfer *list)
+static int go(struct dsm_node *from, struct dsm_xfer *list)
 {
 	struct dsm_xfer *x;
 	u64 start = dsm_now_ns();
@@ -180,16 +184,19 @@ static int go(struct dsm_xfer *list)
 		n++;
 	atomic_set(&failed, 0);
 	atomic_set(&out, n);
-	err = dsm_net_xfer(dsm_node.net, list);
+	if (runner && runner != from)
+		dsm_net_xfer_free(runner->net, xchg(&finished, NULL));
+	runner = from;
+	err = dsm_net_xfer(from->net, list);
 	if (err) {
 		for (; list; list = x) {
 			x = list->next;
-			dsm_net_xfer_free(dsm_node.net, list);
+			dsm_net_xfer_free(from->net, list);
 		}
 		return err;
 	}
 	if (n < 16)
-		spun = dsm_spin(DSM_SPIN_PAGE, node, all_back, NULL);
+		spun = dsm_spin(from, DSM_SPIN_PAGE, node, all_back, NULL);
 	wait_event(back, all_back(NULL));
 	if (n == 1)
 		dsm_spin_learn(DSM_SPIN_PAGE, spun, dsm_now_ns() - start);
@@ -210,7 +217,7 @@ static int move(const struct target *t, u8 op)
 		*tail = x;
 		tail = &x->next;
 	}
-	return go(list);
+	return go(t->from, list);
 }
 
 static int atomic_op(const struct target *t, u8 op, u64 at, u64 compare, u64 operand, u64 *old)
@@ -221,7 +228,7 @@ static int atomic_op(const struct target *t, u8 op, u64 at, u64 compare, u64 ope
 	x->compare = compare;
 	x->operand = operand;
 	x->fence = true;
-	err = go(x);
+	err = go(t->from, x);
 	if (!err)
 		*old = finished->result;
 	return err;
@@ -255,7 +262,7 @@ static const char *try_atomics(const struct target *t)
 		x->next = list;
 		list = x;
 	}
-	if (go(list) || finished->result != was + 5 * (ADDS - 1))
+	if (go(t->from, list) || finished->result != was + 5 * (ADDS - 1))
 		return "ADD";
 	was += 5 * ADDS;
 	if (atomic_op(t, DSM_XFER_CAS, 3 * sizeof(u64), was + 1, 9, &old) || old != was)
@@ -284,7 +291,7 @@ static const char *try_signals(const struct target *t)
 		x->next = list;
 		list = x;
 	}
-	return go(list) ? "SIGNAL" : NULL;
+	return go(t->from, list) ? "SIGNAL" : NULL;
 }
 
 static int compare(const void *a, const void *b)
@@ -309,7 +316,7 @@ static struct spread measure(const struct target *t, u8 op, u32 segs)
 			x->seg[s] = (struct dsm_seg){ .page = local[s], .len = PAGE_SIZE };
 		x->n_segs = segs;
 		start = dsm_now_ns();
-		if (go(x))
+		if (go(t->from, x))
 			return (struct spread){};
 		samples[i] = (dsm_now_ns() - start) / NSEC_PER_USEC;
 	}
@@ -364,7 +371,7 @@ static void burst(const struct target *t, u32 n, u64 at)
 		x->next = list;
 		list = x;
 	}
-	err = go(list);
+	err = go(t->from, list);
 	snprintf(outcome, sizeof(outcome), "status %d, %d of %u failed, %llu us\n", err,
 		 atomic_read(&failed), n, (dsm_now_ns() - start) / NSEC_PER_USEC);
 	drop_pages(local);
@@ -377,7 +384,7 @@ static void take_back(void)
 	drop_pages(offer);
 }
 
-static void offer_pages(u32 node, u32 pages)
+static void offer_pages(struct dsm_node *n, u32 node, u32 pages)
 {
 	struct dsm_mr *new;
 
@@ -385,7 +392,7 @@ static void offer_pages(u32 node, u32 pages)
 	if (get_pages(offer, pages))
 		return;
 	fill(offer, pages, 1);
-	new = dsm_net_mr_new(dsm_node.net, node, offer, pages,
+	new = dsm_net_mr_new(n->net, node, offer, pages,
 			     DSM_MR_READ | DSM_MR_WRITE | DSM_MR_ATOMIC);
 	if (IS_ERR(new)) {
 		drop_pages(offer);
@@ -393,18 +400,19 @@ static void offer_pages(u32 node, u32 pages)
 		return;
 	}
 	mr = new;
+	offerer = n;
 	snprintf(outcome, sizeof(outcome), "key %llx %x\n", dsm_net_mr_addr(mr),
 		 dsm_net_mr_rkey(mr));
 }
 
-static int command(const char *text)
+static int command(struct dsm_node *from, const char *text)
 {
-	struct target t = {};
+	struct target t = { .from = from };
 	char what[16];
 	u32 n, a = 0, b = 0;
 
 	if (sscanf(text, "reg %u %u", &t.node, &t.pages) == 2 && t.pages && t.pages <= PAGES_MAX)
-		offer_pages(t.node, t.pages);
+		offer_pages(from, t.node, t.pages);
 	else if (sscanf(text, "run %u %llx %x %u", &t.node, &t.addr, &t.rkey, &t.pages) == 4 &&
 		 t.pages >= DSM_XFER_SEGS && t.pages <= PAGES_MAX)
 		run(&t);
@@ -419,7 +427,7 @@ static int command(const char *text)
 	else if (!strncmp(text, "signals", 7))
 		snprintf(outcome, sizeof(outcome), "signals %d\n", atomic_read(&signals));
 	else if (sscanf(text, "fault %u %15s %u %u", &t.node, what, &a, &b) >= 2)
-		return dsm_net_fault(dsm_node.net, t.node, what, a, b);
+		return dsm_net_fault(from->net, t.node, what, a, b);
 	else if (!strncmp(text, "free", 4))
 		take_back();
 	else
@@ -429,6 +437,7 @@ static int command(const char *text)
 
 static ssize_t write(struct file *file, const char __user *from, size_t n, loff_t *pos)
 {
+	struct dsm_node *node = file_inode(file)->i_private;
 	char text[128] = {};
 	int err = -ENOTCONN;
 
@@ -437,8 +446,8 @@ static ssize_t write(struct file *file, const char __user *from, size_t n, loff_
 	if (copy_from_user(text, from, n))
 		return -EFAULT;
 	mutex_lock(&lock);
-	if (dsm_node_joined())
-		err = command(text);
+	if (dsm_node_joined(node))
+		err = command(node, text);
 	mutex_unlock(&lock);
 	return err ?: n;
 }
@@ -460,33 +469,38 @@ static const struct file_operations fops = {
 };
 
 /**
- * dsm_xfertest_init() - at module load
+ * dsm_xfertest_init() - a node appears
+ * @n: node
  *
- * Context: process.
- * Return: 0; debugfs that is missing is no error.
+ * debugfs that is missing is no error.
+ *
+ * Context: process, module load.
  */
-int dsm_xfertest_init(void)
+void dsm_xfertest_init(struct dsm_node *n)
 {
-	dir = debugfs_create_dir("dsm", NULL);
-	debugfs_create_file("xfer", 0600, dir, NULL, &fops);
-	return 0;
+	if (!dir)
+		dir = debugfs_create_dir("dsm", NULL);
+	debugfs_create_file("xfer", 0600, dir, n, &fops);
 }
 
 /**
  * dsm_xfertest_forget() - this node leaves: peers are gone, the transport is about to stop
+ * @n: node
  *
  * Context: process.
  */
-void dsm_xfertest_forget(void)
+void dsm_xfertest_forget(struct dsm_node *n)
 {
 	mutex_lock(&lock);
-	take_back();
-	dsm_net_xfer_free(dsm_node.net, xchg(&finished, NULL));
+	if (offerer == n)
+		take_back();
+	if (runner == n)
+		dsm_net_xfer_free(n->net, xchg(&finished, NULL));
 	mutex_unlock(&lock);
 }
 
 /**
- * dsm_xfertest_exit() - at module unload, not joined
+ * dsm_xfertest_exit() - at module unload, no node is left
  *
  * Context: process.
  */

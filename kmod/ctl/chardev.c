@@ -122,9 +122,9 @@ struct dsm_region *dsm_chardev_attach(struct file *file)
 
 	if (r)
 		return r;
-	if (!dsm_node_joined())
+	if (!dsm_node_joined(f->node))
 		return ERR_PTR(-ENOTCONN);
-	r = dsm_node_region_get(DSM_CTL_DEFAULT_REGION, false);
+	r = dsm_node_region_get(f->node, DSM_CTL_DEFAULT_REGION, false);
 	if (IS_ERR_OR_NULL(r))
 		return ERR_PTR(-ENOTCONN);
 	ret = attach_to(file, r);
@@ -141,17 +141,17 @@ static int chardev_open(struct inode *inode, struct file *file)
 	if (!f)
 		return -ENOMEM;
 	f->id = atomic64_inc_return(&last_file_id);
-	f->minor = iminor(inode);
-	mutex_init(&f->attaching);
-	file->private_data = f;
-	if (f->minor == 0)
-		return 0;
-
-	r = dsm_node_region_by_minor(f->minor);
-	if (IS_ERR_OR_NULL(r)) {
+	f->node = dsm_device_lookup(iminor(inode), &r);
+	if (!f->node) {
 		ret = -ENXIO;
 		goto err_free;
 	}
+	f->control = !r;
+	mutex_init(&f->attaching);
+	file->private_data = f;
+	if (f->control)
+		return 0;
+
 	ret = check_mode(r, file->f_mode);
 	if (ret) {
 		dsm_node_region_put(r);

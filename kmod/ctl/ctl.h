@@ -21,7 +21,8 @@ struct io_uring_cmd;
  * @id:        unique since the module was loaded; part of the owner of locks
  * @told:      lost nodes that waits of this file do not wait for: see dsm_node_flag_wait(); written
  *             by any thread, an error told twice does no harm
- * @minor:     0 = /dev/dsm; fixed
+ * @node:      whose device it is; fixed
+ * @control:   of /dev/dsm, not of a region's; fixed
  * @force_raw: read() and write() are allowed on a heap region; set once by DSM_IOC_FORCE_RAW
  * @attaching: guards the step of @region from NULL; never held across a wait for the network
  * @region:    NULL until the file is attached, then constant until release; the file holds a
@@ -30,7 +31,8 @@ struct io_uring_cmd;
 struct dsm_file {
 	u64 id;
 	u64 told;
-	int minor;
+	struct dsm_node *node;
+	bool control;
 	bool force_raw;
 	struct mutex attaching;
 	struct dsm_region *region;
@@ -50,10 +52,14 @@ int dsm_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);
 /* sysfs.c */
 extern const struct attribute_group *dsm_sysfs_control_groups[];
 extern const struct attribute_group *dsm_sysfs_region_groups[];
-void dsm_sysfs_init(struct device *control);
+void dsm_sysfs_init(void);
 
 /* device.c: the region of a device node; for /dev/dsm a reference or an ERR_PTR, see there. */
 struct dsm_region *dsm_device_region_get(struct device *dev);
 void dsm_device_region_put(struct device *dev, struct dsm_region *r);
+struct dsm_node *dsm_device_node(struct device *dev);
+struct device *dsm_device_control(const struct dsm_node *n);
+/* What an inode's minor number stands for: see there. */
+struct dsm_node *dsm_device_lookup(int minor, struct dsm_region **r);
 
 #endif

@@ -24,11 +24,13 @@
 
 /**
  * struct node_dev - one device node
- * @dev:    the device; its name is the node's
+ * @dev:    the device; its name is the device node's
+ * @node:   which of this module's nodes it belongs to
  * @region: region of /dev/dsm-NAME, which outlives the device; NULL for /dev/dsm
  */
 struct node_dev {
 	struct device dev;
+	struct dsm_node *node;
 	struct dsm_region *region;
 };
 
@@ -87,7 +89,7 @@ static const struct device_type region_type = {
 
 /* Not visible yet; put_device() frees it. */
 static struct node_dev *node_dev_new(const struct device_type *type, int minor,
-				     struct dsm_region *r)
+				     struct dsm_node *n, struct dsm_region *r)
 {
 	struct node_dev *nd = kzalloc(sizeof(*nd), GFP_KERNEL);
 	int ret;
@@ -98,6 +100,7 @@ static struct node_dev *node_dev_new(const struct device_type *type, int minor,
 	nd->dev.class = &dsm_class;
 	nd->dev.type = type;
 	nd->dev.devt = MKDEV(MAJOR(first_devt), minor);
+	nd->node = n;
 	nd->region = r;
 	ret = r ? dev_set_name(&nd->dev, "dsm-%s", r->name) : dev_set_name(&nd->dev, "dsm");
 	if (ret) {
@@ -124,7 +127,7 @@ struct dsm_region *dsm_device_region_get(struct device *dev)
 
 	if (r)
 		return r;
-	r = dsm_node_region_get(DSM_CTL_DEFAULT_REGION, false);
+	r = dsm_node_region_get(to_node_dev(dev)->node, DSM_CTL_DEFAULT_REGION, false);
 	return IS_ERR_OR_NULL(r) ? ERR_PTR(-ENOTCONN) : r;
 }
 
@@ -139,6 +142,47 @@ void dsm_device_region_put(struct device *dev, struct dsm_region *r)
 {
 	if (!to_node_dev(dev)->region)
 		dsm_node_region_put(r);
+}
+
+/**
+ * dsm_device_node() - which node's is a device?
+ * @dev: a device of the class
+ *
+ * Context: any.
+ * Return: node; lives as long as the device can be seen.
+ */
+struct dsm_node *dsm_device_node(struct device *dev)
+{
+	return to_node_dev(dev)->node;
+}
+
+/**
+ * dsm_device_control() - a node's /dev/dsm
+ * @n: node
+ *
+ * Context: any.
+ * Return: device.
+ */
+struct device *dsm_device_control(const struct dsm_node *n)
+{
+	return &control->dev;
+}
+
+/**
+ * dsm_device_lookup() - what a minor number stands for
+ * @minor: minor number
+ * @r:     out: region with a reference; NULL for a /dev/dsm
+ *
+ * Context: process.
+ * Return: node, or NULL: nothing.
+ */
+struct dsm_node *dsm_device_lookup(int minor, struct dsm_region **r)
+{
+	*r = NULL;
+	if (!minor)
+		return control->node;
+	*r = dsm_node_region_by_minor(control->node, minor);
+	return IS_ERR_OR_NULL(*r) ? NULL : control->node;
 }
 
 /**
@@ -165,7 +209,7 @@ int dsm_ctl_region_add(struct dsm_region *r)
 	if (ret < 0)
 		return ret;
 	r->minor = ret;
-	nd = node_dev_new(&region_type, r->minor, r);
+	nd = node_dev_new(&region_type, r->minor, r->node, r);
 	if (IS_ERR(nd)) {
 		ret = PTR_ERR(nd);
 		goto err_minor;
@@ -207,11 +251,12 @@ void dsm_ctl_region_del(struct dsm_region *r)
 
 /**
  * dsm_ctl_init() - make the class and /dev/dsm
+ * @n: node
  *
  * Context: module load, the last step: programs can come in before it returns.
  * Return: 0, -ENOMEM, -EBUSY (no device number is free), or what the driver core says.
  */
-int dsm_ctl_init(void)
+int dsm_ctl_init(struct dsm_node *n)
 {
 	int ret = alloc_chrdev_region(&first_devt, 0, MINORS, "dsm");
 
@@ -220,12 +265,12 @@ int dsm_ctl_init(void)
 	ret = class_register(&dsm_class);
 	if (ret)
 		goto err_devt;
-	control = node_dev_new(&control_type, 0, NULL);
+	control = node_dev_new(&control_type, 0, n, NULL);
 	if (IS_ERR(control)) {
 		ret = PTR_ERR(control);
 		goto err_class;
 	}
-	dsm_sysfs_init(&control->dev);
+	dsm_sysfs_init();
 	cdev_init(&cdev, &dsm_chardev_fops);
 	cdev.owner = THIS_MODULE;
 	ret = cdev_add(&cdev, first_devt, MINORS);
@@ -254,7 +299,7 @@ err_devt:
  */
 void dsm_ctl_exit(void)
 {
-	dsm_ctl_peers_del();
+	dsm_ctl_peers_del(control->node);
 	device_unregister(&control->dev);
 	cdev_del(&cdev);
 	class_unregister(&dsm_class);

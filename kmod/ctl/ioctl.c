@@ -108,6 +108,13 @@ static int check_flags(struct dsm_ioctl_call *c, u32 flags, u32 known)
 	return 0;
 }
 
+static struct dsm_node *node_of(const struct dsm_ioctl_call *c)
+{
+	const struct dsm_file *f = c->file->private_data;
+
+	return f->node;
+}
+
 /* ---- control ---- */
 
 static int run_version(struct dsm_ioctl_call *c)
@@ -139,7 +146,7 @@ static int run_join(struct dsm_ioctl_call *c)
 	if (a->nodes > DSM_MAX_NODES)
 		return refuse(c, -EINVAL,
 			      "%u nodes: a cluster has at most %u", a->nodes, DSM_MAX_NODES);
-	return dsm_node_join(a, &c->err);
+	return dsm_node_join(node_of(c), a, &c->err);
 }
 
 static int run_leave(struct dsm_ioctl_call *c)
@@ -151,7 +158,7 @@ static int run_leave(struct dsm_ioctl_call *c)
 		return ret;
 	if (a->reserved)
 		return refuse(c, -EINVAL, "a reserved field is not zero");
-	return dsm_node_leave(a->flags, &c->err);
+	return dsm_node_leave(node_of(c), a->flags, &c->err);
 }
 
 /* ---- regions ---- */
@@ -274,16 +281,16 @@ static int run_region_create(struct dsm_ioctl_call *c)
 		ret = copy_policy(c, a, policy);
 	if (ret)
 		return ret;
-	return dsm_node_region_create(a, policy, uid, gid, &c->err);
+	return dsm_node_region_create(node_of(c), a, policy, uid, gid, &c->err);
 }
 
 /* Reference, or NULL. */
-static struct dsm_region *region_by_name(const char *name)
+static struct dsm_region *region_by_name(struct dsm_node *n, const char *name)
 {
 	u32 id = 0;
 
 	for (;;) {
-		struct dsm_region *r = dsm_node_region_get(id, true);
+		struct dsm_region *r = dsm_node_region_get(n, id, true);
 
 		if (IS_ERR_OR_NULL(r))
 			return NULL;
@@ -308,16 +315,16 @@ static int run_region_destroy(struct dsm_ioctl_call *c)
 	ret = check_name(c, a->name);
 	if (ret)
 		return ret;
-	if (!dsm_node_joined())
+	if (!dsm_node_joined(node_of(c)))
 		return -ENOTCONN;
-	r = region_by_name(a->name);
+	r = region_by_name(node_of(c), a->name);
 	if (!r)
 		return refuse(c, -ENOENT, "there is no region %s: see dsmctl region list", a->name);
 	allowed = uid_eq(current_fsuid(), r->owner) || capable(CAP_SYS_ADMIN);
 	dsm_node_region_put(r);
 	if (!allowed)
 		return refuse(c, -EPERM, "region %s belongs to another user", a->name);
-	return dsm_node_region_destroy(a->name, &c->err);
+	return dsm_node_region_destroy(node_of(c), a->name, &c->err);
 }
 
 /* Which region is meant; 0 means the file's own, and does not attach /dev/dsm. */
@@ -341,9 +348,9 @@ static int run_region_info(struct dsm_ioctl_call *c)
 
 	if (ret)
 		return ret;
-	if (!dsm_node_joined())
+	if (!dsm_node_joined(node_of(c)))
 		return -ENOTCONN;
-	r = dsm_node_region_get(wanted_region(f, a->id, next), next);
+	r = dsm_node_region_get(f->node, wanted_region(f, a->id, next), next);
 	if (IS_ERR_OR_NULL(r))
 		return -ENOENT;
 	memset(a, 0, sizeof(*a));
@@ -369,7 +376,7 @@ static int run_node_info(struct dsm_ioctl_call *c)
 	memset(a, 0, sizeof(*a));
 	a->size = size;
 	a->node = node;
-	ret = dsm_node_info(a);
+	ret = dsm_node_info(node_of(c), a);
 	a->size = size;
 	a->insecure = dsm_param_insecure;
 	return ret;
@@ -384,9 +391,9 @@ static int run_stats(struct dsm_ioctl_call *c)
 	if (a->flags)
 		return -EINVAL;
 	if (a->region)
-		ret = dsm_region_stats(a->region, values);
+		ret = dsm_region_stats(node_of(c), a->region, values);
 	else
-		dsm_node_stats(values);
+		dsm_node_stats(node_of(c), values);
 	if (ret)
 		return ret;
 	a->count = min_t(u32, a->count, DSM_STAT_COUNT);
@@ -404,7 +411,7 @@ static int run_logp(struct dsm_ioctl_call *c)
 		return ret;
 	if (a->reserved || (a->flags & DSM_LOGP_ONE_WAY && a->answer_bytes))
 		return -EINVAL;
-	return dsm_node_logp(a);
+	return dsm_node_logp(node_of(c), a);
 }
 
 static int run_force_raw(struct dsm_ioctl_call *c)
@@ -507,7 +514,7 @@ static int run_row(const struct ioctl_row *row, struct dsm_ioctl_call *c)
 {
 	const struct dsm_file *f = c->file->private_data;
 
-	if ((row->flags & ROW_CONTROL) && f->minor)
+	if ((row->flags & ROW_CONTROL) && !f->control)
 		return refuse(c, -ENOTTY, "this is done on /dev/dsm, not on a region's file");
 	if ((row->flags & ROW_ADMIN) && !capable(CAP_SYS_ADMIN))
 		return refuse(c, -EPERM, "only root can do this (CAP_SYS_ADMIN)");

@@ -28,18 +28,18 @@ static const char * const state_names[] = {
  * 0, or -ENOTCONN when this node has not joined, or what the shell says of an id that it does
  * not know.
  */
-static int node_info(u16 node, struct dsm_ioc_node_info *info)
+static int node_info(struct dsm_node *n, u16 node, struct dsm_ioc_node_info *info)
 {
-	if (!dsm_node_joined())
+	if (!dsm_node_joined(n))
 		return -ENOTCONN;
 	*info = (struct dsm_ioc_node_info){ .size = sizeof(*info), .node = node };
-	return dsm_node_info(info);
+	return dsm_node_info(n, info);
 }
 
 static ssize_t node_id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct dsm_ioc_node_info info;
-	int ret = node_info(DSM_NODE_ANY, &info);
+	int ret = node_info(dsm_device_node(dev), DSM_NODE_ANY, &info);
 
 	return ret ? ret : sysfs_emit(buf, "%u\n", info.node);
 }
@@ -48,7 +48,7 @@ static DEVICE_ATTR_RO(node_id);
 static ssize_t cluster_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct dsm_ioc_node_info info;
-	int ret = node_info(DSM_NODE_ANY, &info);
+	int ret = node_info(dsm_device_node(dev), DSM_NODE_ANY, &info);
 
 	return ret ? ret : sysfs_emit(buf, "%016llx\n", info.cluster);
 }
@@ -57,7 +57,7 @@ static DEVICE_ATTR_RO(cluster);
 static ssize_t members_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct dsm_ioc_node_info info;
-	int ret = node_info(DSM_NODE_ANY, &info);
+	int ret = node_info(dsm_device_node(dev), DSM_NODE_ANY, &info);
 
 	if (ret && ret != -ENOTCONN)
 		return ret;
@@ -67,14 +67,14 @@ static DEVICE_ATTR_RO(members);
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", dsm_node_joined() ? "joined" : "none");
+	return sysfs_emit(buf, "%s\n", dsm_node_joined(dsm_device_node(dev)) ? "joined" : "none");
 }
 static DEVICE_ATTR_RO(state);
 
 static ssize_t device_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct dsm_ioc_node_info info;
-	int ret = node_info(DSM_NODE_ANY, &info);
+	int ret = node_info(dsm_device_node(dev), DSM_NODE_ANY, &info);
 
 	return ret ? ret : sysfs_emit(buf, "%.*s\n", (int)sizeof(info.device), info.device);
 }
@@ -249,7 +249,7 @@ static ssize_t stat_show(struct device *dev, struct device_attribute *attr, char
 	const struct dev_ext_attribute *ea = container_of(attr, struct dev_ext_attribute, attr);
 	u64 values[DSM_STAT_COUNT] = {};
 
-	dsm_node_stats(values);
+	dsm_node_stats(dsm_device_node(dev), values);
 	return sysfs_emit(buf, "%llu\n", values[(unsigned long)ea->var]);
 }
 
@@ -392,29 +392,27 @@ const struct attribute_group *dsm_sysfs_region_groups[] = {
 /* ---- peers: a directory per node id that was ever up, named by the id ---- */
 
 /**
- * struct peer_dirs - the directories below peers/
- * @lock:    guards all; outermost here: readers of the files do not take it
- * @control: device of /dev/dsm, set at load
- * @top:     peers/, made with the first peer; NULL before
- * @peer:    directory by node id, or NULL
+ * struct peer_dirs - the directories below a node's peers/
+ * @top:  peers/, made with the first peer; NULL before
+ * @peer: directory by node id, or NULL
  */
 struct peer_dirs {
-	struct mutex lock;
-	struct device *control;
 	struct kobject *top;
 	struct kobject *peer[DSM_MAX_NODES];
 };
 
-static struct peer_dirs peer_dirs = {
-	.lock = __MUTEX_INITIALIZER(peer_dirs.lock),
-};
+/* Guards the directories of all nodes; outermost here: readers of the files do not take it. */
+static DEFINE_MUTEX(peers_lock);
+static struct peer_dirs peer_dirs[DSM_NODES_MAX];
 
 static int peer_info(struct kobject *kobj, struct dsm_ioc_node_info *info)
 {
 	u16 node;
+	/* Below peers/ of a /dev/dsm. */
+	struct device *dev = kobj_to_dev(kobj->parent->parent);
 	int ret = kstrtou16(kobject_name(kobj), 10, &node);
 
-	return ret ? ret : node_info(node, info);
+	return ret ? ret : node_info(dsm_device_node(dev), node, info);
 }
 
 static ssize_t peer_state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -494,50 +492,53 @@ static void dir_remove(struct kobject **dir)
 
 /**
  * dsm_sysfs_init() - prepare the attributes, before the first device is made
- * @control: device of /dev/dsm, below which peers/ is to be; not yet visible
  *
  * Context: module load.
  */
-void dsm_sysfs_init(struct device *control)
+void dsm_sysfs_init(void)
 {
 	stat_attrs_init();
-	peer_dirs.control = control;
 }
 
 /**
  * dsm_ctl_peer_add() - make peers/<node>/
+ * @n:    node
  * @node: node id; nothing happens if it has its directory already or is out of range
  *
  * Without memory the directory is missing until the peer comes up again; nothing depends on it.
  *
  * Context: process; sleeps; the caller holds no lock that dsm_node_info() takes.
  */
-void dsm_ctl_peer_add(u16 node)
+void dsm_ctl_peer_add(struct dsm_node *n, u16 node)
 {
+	struct peer_dirs *d = &peer_dirs[dsm_node_number(n)];
+
 	if (node >= DSM_MAX_NODES)
 		return;
-	mutex_lock(&peer_dirs.lock);
-	if (!peer_dirs.top)
-		peer_dirs.top = kobject_create_and_add("peers", &peer_dirs.control->kobj);
-	if (peer_dirs.top && !peer_dirs.peer[node])
-		peer_dirs.peer[node] = peer_dir_new(peer_dirs.top, node);
-	mutex_unlock(&peer_dirs.lock);
+	mutex_lock(&peers_lock);
+	if (!d->top)
+		d->top = kobject_create_and_add("peers", &dsm_device_control(n)->kobj);
+	if (d->top && !d->peer[node])
+		d->peer[node] = peer_dir_new(d->top, node);
+	mutex_unlock(&peers_lock);
 }
 
 /**
  * dsm_ctl_peers_del() - remove peers/, when this node leaves
+ * @n: node
  *
  * Waits for readers of the files.
  *
  * Context: process; sleeps; the caller holds no lock that dsm_node_info() takes.
  */
-void dsm_ctl_peers_del(void)
+void dsm_ctl_peers_del(struct dsm_node *n)
 {
+	struct peer_dirs *d = &peer_dirs[dsm_node_number(n)];
 	int i;
 
-	mutex_lock(&peer_dirs.lock);
+	mutex_lock(&peers_lock);
 	for (i = 0; i < DSM_MAX_NODES; i++)
-		dir_remove(&peer_dirs.peer[i]);
-	dir_remove(&peer_dirs.top);
-	mutex_unlock(&peer_dirs.lock);
+		dir_remove(&d->peer[i]);
+	dir_remove(&d->top);
+	mutex_unlock(&peers_lock);
 }
