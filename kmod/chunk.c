@@ -168,6 +168,8 @@ static bool reserve_pins(struct dsm_node *n, u32 pages)
 
 	if (!limit)
 		limit = totalram_pages() / 4;
+	/* Of the machine. */
+	limit /= dsm_param_nodes;
 	if (atomic_long_add_return(pages, &n->pinned_pages) <= limit)
 		return true;
 	atomic_long_sub(pages, &n->pinned_pages);

@@ -161,6 +161,22 @@ module_param_named(wr_runs_max, dsm_param_wr_runs_max, uint, 0644);
 MODULE_PARM_DESC(wr_runs_max,
 		 "diffpath=write: pages with more changed runs are packed all the same (default: 64, the most)");
 
+unsigned int dsm_param_nodes = 1;
+
+static int set_nodes(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, DSM_NODES_MAX);
+}
+
+static const struct kernel_param_ops nodes_ops = {
+	.set = set_nodes,
+	.get = param_get_uint,
+};
+module_param_cb(nodes, &nodes_ops, &dsm_param_nodes, 0444);
+__MODULE_PARM_TYPE(nodes, "uint");
+MODULE_PARM_DESC(nodes,
+		 "participants of the protocol that this machine has, 1 to 8: each with devices, a port and memory of its own (default: 1)");
+
 unsigned long dsm_param_default_bytes;
 unsigned long dsm_param_heap_bytes;
 
@@ -176,7 +192,34 @@ static int check_sizes(void)
 	return 0;
 }
 
-static struct dsm_node *node;
+static struct dsm_node *nodes[DSM_NODES_MAX];
+
+static void free_nodes(void)
+{
+	int i;
+
+	for (i = 0; i < DSM_NODES_MAX; i++) {
+		if (nodes[i])
+			dsm_node_free(nodes[i]);
+		nodes[i] = NULL;
+	}
+}
+
+static int make_nodes(void)
+{
+	struct dsm_node *n;
+	u32 i;
+
+	for (i = 0; i < dsm_param_nodes; i++) {
+		n = dsm_node_new(i);
+		if (IS_ERR(n)) {
+			free_nodes();
+			return PTR_ERR(n);
+		}
+		nodes[i] = n;
+	}
+	return 0;
+}
 
 static int __init dsm_init(void)
 {
@@ -193,15 +236,13 @@ static int __init dsm_init(void)
 	ret = dsm_node_init();
 	if (ret)
 		goto err_net;
-	node = dsm_node_new(0);
-	if (IS_ERR(node)) {
-		ret = PTR_ERR(node);
+	ret = make_nodes();
+	if (ret)
 		goto err_node;
-	}
 	ret = dsm_async_init();
 	if (ret)
 		goto err_new;
-	ret = dsm_ctl_init(node);
+	ret = dsm_ctl_init(nodes, dsm_param_nodes);
 	if (ret)
 		goto err_async;
 	return 0;
@@ -209,7 +250,7 @@ static int __init dsm_init(void)
 err_async:
 	dsm_async_exit();
 err_new:
-	dsm_node_free(node);
+	free_nodes();
 err_node:
 	dsm_node_exit();
 err_net:
@@ -226,12 +267,14 @@ err_mm:
 static void __exit dsm_exit(void)
 {
 	struct dsm_errtxt err = {};
+	int i;
 
-	if (dsm_node_joined(node))
-		dsm_node_leave(node, DSM_LEAVE_FORCE, &err);
+	for (i = DSM_NODES_MAX - 1; i >= 0; i--)
+		if (nodes[i] && dsm_node_joined(nodes[i]))
+			dsm_node_leave(nodes[i], DSM_LEAVE_FORCE, &err);
 	dsm_ctl_exit();
 	dsm_async_exit();
-	dsm_node_free(node);
+	free_nodes();
 	dsm_node_exit();
 	dsm_net_exit();
 	dsm_mm_exit();

@@ -391,7 +391,8 @@ int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtx
 	int ret;
 
 	listen.sin_addr.s_addr = arg->listen_addr;
-	listen.sin_port = htons(arg->listen_port ? arg->listen_port : DSM_NET_PORT);
+	/* One address, several nodes: each has its port. */
+	listen.sin_port = htons(arg->listen_port ? arg->listen_port : DSM_NET_PORT + n->number);
 	seed.sin_addr.s_addr = arg->seed_addr;
 	seed.sin_port = htons(arg->seed_port ? arg->seed_port : DSM_NET_PORT);
 	if (arg->node != DSM_NODE_ANY && arg->node >= DSM_MAX_NODES) {

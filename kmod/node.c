@@ -550,10 +550,14 @@ static void destroy_queues(struct dsm_node *n)
 
 static int create_queues(struct dsm_node *n)
 {
-	n->flush_wq = alloc_workqueue("dsm_flush", WQ_UNBOUND | WQ_MEM_RECLAIM, 1);
-	n->control_wq = alloc_workqueue("dsm_control", WQ_UNBOUND, 0);
-	n->register_wq = alloc_workqueue("dsm_register", WQ_UNBOUND, 1);
-	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator", 0);
+	char of[12] = "";
+
+	if (n->number)
+		snprintf(of, sizeof(of), ".%u", n->number);
+	n->flush_wq = alloc_workqueue("dsm_flush%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 1, of);
+	n->control_wq = alloc_workqueue("dsm_control%s", WQ_UNBOUND, 0, of);
+	n->register_wq = alloc_workqueue("dsm_register%s", WQ_UNBOUND, 1, of);
+	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator%s", 0, of);
 	return n->flush_wq && n->control_wq && n->register_wq && n->coordinator_wq ? 0 : -ENOMEM;
 }
 
@@ -618,7 +622,7 @@ struct dsm_node *dsm_node_new(u32 number)
 	if (!n)
 		return ERR_PTR(-ENOMEM);
 	n->number = number;
-	n->twin_limit = min_t(unsigned long, totalram_pages() / 8, U32_MAX);
+	n->twin_limit = min_t(unsigned long, totalram_pages() / 8 / dsm_param_nodes, U32_MAX);
 	init_locks(n);
 	INIT_WORK(&n->flush_work, dsm_flush_worker);
 	dsm_control_init(n);

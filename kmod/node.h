@@ -234,10 +234,11 @@ void dsm_ctl_region_del(struct dsm_region *r);
 /* Make sysfs peers/<node>/ when a node comes up, remove peers/ when this node leaves. */
 void dsm_ctl_peer_add(struct dsm_node *n, u16 node);
 void dsm_ctl_peers_del(struct dsm_node *n);
-int dsm_ctl_init(struct dsm_node *n);
+int dsm_ctl_init(struct dsm_node * const *nodes, u32 count);
 void dsm_ctl_exit(void);
 
 /* Module parameters (main.c). */
+extern unsigned int dsm_param_nodes;
 extern bool dsm_param_insecure;
 extern unsigned int dsm_param_peer_timeout_ms;
 extern unsigned int dsm_param_poll_us;

@@ -43,7 +43,7 @@ int dsm_process_enter(struct dsm_region *r)
 	put_pid(gone);
 	if (!other)
 		return 0;
-	pr_info_ratelimited("dsm: %s[%d] cannot open region %s: it has level=1, so each process needs a node of its own, and process %d has this one\n",
+	pr_info_ratelimited("dsm: %s[%d] cannot open region %s: it has level=1, so each process needs a node of its own, and process %d has this one (see nodes=)\n",
 			    current->comm, task_tgid_nr(current), r->name, pid_nr(other));
 	put_pid(other);
 	return -EBUSY;

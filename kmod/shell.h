@@ -113,7 +113,7 @@ struct dsm_alarm {
  * @old_traffic: what peers counted that are gone, by enum dsm_stat; guarded by @net_lock
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @last_region: highest region id ever seen; guarded by @regions_lock
- * @twin_limit: twins beyond which dirty pages are written back early: an eighth of the memory
+ * @twin_limit: twins beyond which dirty pages are written back early: the nodes' share of an eighth of the memory
  * @losing:    losses of peers that are being worked on; leaving waits for them
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock

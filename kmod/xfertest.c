@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Debug builds only: tries one-sided transfers between two nodes, without the protocol.
- * debugfs dsm/xfer takes one command per write and shows its outcome when read:
+ * debugfs dsm/xfer (of further nodes of this machine dsm/xfer.K) takes one command per write and shows its outcome when read:
  *
  *   reg NODE PAGES            offer pages, registered on the connection to NODE: "key ADDR RKEY"
  *   run NODE ADDR RKEY PAGES  READ, WRITE, CAS, ADD and SIGNAL there: "ok ..." or "failed: ..."
@@ -478,9 +478,13 @@ static const struct file_operations fops = {
  */
 void dsm_xfertest_init(struct dsm_node *n)
 {
+	char name[16] = "xfer";
+
 	if (!dir)
 		dir = debugfs_create_dir("dsm", NULL);
-	debugfs_create_file("xfer", 0600, dir, n, &fops);
+	if (n->number)
+		snprintf(name + 4, sizeof(name) - 4, ".%u", n->number);
+	debugfs_create_file(name, 0600, dir, n, &fops);
 }
 
 /**

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (C) 2026 The dsm authors
 /*
- * device.c: the class "dsm", its range of minors and the device nodes: /dev/dsm and one per region.
+ * device.c: the class "dsm", its range of minors and the device nodes: /dev/dsm and one per region; of the
+ * machine's further nodes, if it has any, /dev/dsm.K and /dev/dsm.K-NAME.
  *
  * One cdev serves all minors. devtmpfs makes the nodes with the owner, group and mode that
  * the region was created with. Never looks into an open file.
@@ -15,7 +16,7 @@
 #include "ctl.h"
 
 /*
- * Minor 0 is /dev/dsm. A region costs a device, an inode and some kernel memory, so this is far
+ * Minor K is /dev/dsm of node K; behind those come regions, of whichever node. A region costs a device, an inode and some kernel memory, so this is far
  * above what is of use.
  */
 #define MINORS 65536
@@ -37,7 +38,8 @@ struct node_dev {
 static dev_t first_devt;
 static struct cdev cdev;
 static DEFINE_IDA(minors);
-static struct node_dev *control;
+static struct node_dev *control[DSM_NODES_MAX];	/* by the node's number */
+static u32 controls;
 
 static struct class dsm_class = {
 	.name = "dsm",
@@ -87,6 +89,15 @@ static const struct device_type region_type = {
 	.release = node_dev_release,
 };
 
+static int set_name(struct device *dev, u32 number, const struct dsm_region *r)
+{
+	char of[12] = "";
+
+	if (number)
+		snprintf(of, sizeof(of), ".%u", number);
+	return r ? dev_set_name(dev, "dsm%s-%s", of, r->name) : dev_set_name(dev, "dsm%s", of);
+}
+
 /* Not visible yet; put_device() frees it. */
 static struct node_dev *node_dev_new(const struct device_type *type, int minor,
 				     struct dsm_node *n, struct dsm_region *r)
@@ -102,7 +113,7 @@ static struct node_dev *node_dev_new(const struct device_type *type, int minor,
 	nd->dev.devt = MKDEV(MAJOR(first_devt), minor);
 	nd->node = n;
 	nd->region = r;
-	ret = r ? dev_set_name(&nd->dev, "dsm-%s", r->name) : dev_set_name(&nd->dev, "dsm");
+	ret = set_name(&nd->dev, dsm_node_number(n), r);
 	if (ret) {
 		put_device(&nd->dev);
 		return ERR_PTR(ret);
@@ -165,7 +176,7 @@ struct dsm_node *dsm_device_node(struct device *dev)
  */
 struct device *dsm_device_control(const struct dsm_node *n)
 {
-	return &control->dev;
+	return &control[dsm_node_number(n)]->dev;
 }
 
 /**
@@ -178,11 +189,18 @@ struct device *dsm_device_control(const struct dsm_node *n)
  */
 struct dsm_node *dsm_device_lookup(int minor, struct dsm_region **r)
 {
+	u32 i;
+
 	*r = NULL;
-	if (!minor)
-		return control->node;
-	*r = dsm_node_region_by_minor(control->node, minor);
-	return IS_ERR_OR_NULL(*r) ? NULL : control->node;
+	if (minor < controls)
+		return control[minor]->node;
+	for (i = 0; i < controls; i++) {
+		*r = dsm_node_region_by_minor(control[i]->node, minor);
+		if (!IS_ERR(*r))
+			return control[i]->node;
+	}
+	*r = NULL;
+	return NULL;
 }
 
 /**
@@ -201,11 +219,11 @@ int dsm_ctl_region_add(struct dsm_region *r)
 	int ret;
 
 	if (r->id == DSM_CTL_DEFAULT_REGION) {
-		r->minor = 0;
-		r->device = &control->dev;
+		r->minor = dsm_node_number(r->node);
+		r->device = dsm_device_control(r->node);
 		return 0;
 	}
-	ret = ida_alloc_range(&minors, 1, MINORS - 1, GFP_KERNEL);
+	ret = ida_alloc_range(&minors, controls, MINORS - 1, GFP_KERNEL);
 	if (ret < 0)
 		return ret;
 	r->minor = ret;
@@ -242,21 +260,65 @@ void dsm_ctl_region_del(struct dsm_region *r)
 	struct device *dev = r->device;
 
 	r->device = NULL;
-	if (!dev || r->minor == 0)
+	if (!dev || r->id == DSM_CTL_DEFAULT_REGION)
 		return;
 	device_unregister(dev);
 	ida_free(&minors, r->minor);
 	r->minor = -1;
 }
 
+/* The first @count. */
+static void del_controls(u32 count)
+{
+	while (count--) {
+		dsm_ctl_peers_del(control[count]->node);
+		device_unregister(&control[count]->dev);
+		control[count] = NULL;
+	}
+}
+
+/* Programs can come in before it returns, so minors of all are taken for theirs before the first is there. */
+static int add_controls(struct dsm_node * const *nodes, u32 count)
+{
+	struct node_dev *nd;
+	u32 made, added;
+	int ret;
+
+	for (made = 0; made < count; made++) {
+		nd = node_dev_new(&control_type, made, nodes[made], NULL);
+		if (IS_ERR(nd)) {
+			ret = PTR_ERR(nd);
+			added = 0;
+			goto err;
+		}
+		control[made] = nd;
+	}
+	controls = count;
+	for (added = 0; added < count; added++) {
+		ret = device_add(&control[added]->dev);
+		if (ret)
+			goto err;
+	}
+	return 0;
+
+err:
+	while (made-- > added) {
+		put_device(&control[made]->dev);
+		control[made] = NULL;
+	}
+	del_controls(added);
+	return ret;
+}
+
 /**
- * dsm_ctl_init() - make the class and /dev/dsm
- * @n: node
+ * dsm_ctl_init() - make the class and each node's /dev/dsm
+ * @nodes: nodes by their number
+ * @count: how many
  *
  * Context: module load, the last step: programs can come in before it returns.
  * Return: 0, -ENOMEM, -EBUSY (no device number is free), or what the driver core says.
  */
-int dsm_ctl_init(struct dsm_node *n)
+int dsm_ctl_init(struct dsm_node * const *nodes, u32 count)
 {
 	int ret = alloc_chrdev_region(&first_devt, 0, MINORS, "dsm");
 
@@ -265,26 +327,19 @@ int dsm_ctl_init(struct dsm_node *n)
 	ret = class_register(&dsm_class);
 	if (ret)
 		goto err_devt;
-	control = node_dev_new(&control_type, 0, n, NULL);
-	if (IS_ERR(control)) {
-		ret = PTR_ERR(control);
-		goto err_class;
-	}
 	dsm_sysfs_init();
 	cdev_init(&cdev, &dsm_chardev_fops);
 	cdev.owner = THIS_MODULE;
 	ret = cdev_add(&cdev, first_devt, MINORS);
 	if (ret)
-		goto err_control;
-	ret = device_add(&control->dev);
+		goto err_class;
+	ret = add_controls(nodes, count);
 	if (ret)
 		goto err_cdev;
 	return 0;
 
 err_cdev:
 	cdev_del(&cdev);
-err_control:
-	put_device(&control->dev);
 err_class:
 	class_unregister(&dsm_class);
 err_devt:
@@ -293,14 +348,13 @@ err_devt:
 }
 
 /**
- * dsm_ctl_exit() - remove /dev/dsm and the class
+ * dsm_ctl_exit() - remove every /dev/dsm and the class
  *
  * Context: module unload; every region's node has been removed, no file is open.
  */
 void dsm_ctl_exit(void)
 {
-	dsm_ctl_peers_del(control->node);
-	device_unregister(&control->dev);
+	del_controls(controls);
 	cdev_del(&cdev);
 	class_unregister(&dsm_class);
 	unregister_chrdev_region(first_devt, MINORS);

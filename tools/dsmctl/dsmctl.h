@@ -33,7 +33,14 @@ int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a wrong command line: names the help, returns EXIT_USAGE. */
 int usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Opens /dev/dsm or says why not and returns -1. */
+/*
+ * Devices of the machine's node that DSM_LOCAL_NODE says, which --node before the command sets: /dev/dsm, or /dev/dsm.K for
+ * a further one.
+ */
+const char *control_path(void);
+/* The name of a region as region list prints it, or that name itself. */
+const char *region_name(const char *text);
+/* Opens control_path() or says why not and returns -1. */
 int open_control(void);
 
 /* Room for the module's own words on a failed control ioctl. */

@@ -78,15 +78,15 @@ static void sort(struct runs *all, int (*order)(const void *, const void *))
 static int open_region(const char *name, struct dsm_ioc_region_info *info,
 		       struct dsm_ioc_node_info *self)
 {
-	char path[sizeof("/dev/dsm-") + DSM_NAME_MAX];
+	char path[sizeof("/dev/dsm.K-") + DSM_NAME_MAX];
 	int fd;
 
-	if (!strncmp(name, "/dev/dsm", 8))
-		name += name[8] == '-' ? 9 : 8;
-	if ((size_t)snprintf(path, sizeof(path), "/dev/dsm%s%s", *name ? "-" : "", name) >= sizeof(path)) {
+	name = region_name(name);
+	if (strlen(name) >= DSM_NAME_MAX) {
 		fail("%s: no region has a name of more than %d characters", name, DSM_NAME_MAX - 1);
 		return -1;
 	}
+	snprintf(path, sizeof(path), "%s%s%s", control_path(), *name ? "-" : "", name);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
 		fail("%s: %s%s", path, strerror(errno),
@@ -159,7 +159,7 @@ static void print_runs(FILE *f, const struct dsm_ioc_region_info *info, const st
 	size_t i;
 
 	fprintf(f, "# dsm homes of region %s, %llu pages: NODE FIRST-PAGE PAGES\n",
-		*info->name ? info->name : "/dev/dsm",
+		*info->name ? info->name : control_path(),
 		(unsigned long long)(info->bytes / (unsigned long)sysconf(_SC_PAGESIZE)));
 	for (i = 0; i < all->n; i++)
 		fprintf(f, "%u %llu %llu\n", all->run[i].node, (unsigned long long)all->run[i].first,

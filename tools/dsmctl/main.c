@@ -24,7 +24,7 @@ static int cmd_version(int argc, char **argv)
 	if (argc > 1)
 		return usage("version", "no arguments are known");
 	printf("dsmctl %s, ABI %d\n", DSMCTL_VERSION, DSM_ABI);
-	if (access("/dev/dsm", F_OK)) {
+	if (access(control_path(), F_OK)) {
 		puts("module: not loaded");
 		return 0;
 	}
@@ -104,8 +104,9 @@ static int help(void)
 {
 	size_t i;
 
-	puts("usage: dsmctl COMMAND [ARGUMENTS]\n"
-	     "Controls the dsm module of this machine. COMMAND --help says more.\n");
+	puts("usage: dsmctl [--node K] COMMAND [ARGUMENTS]\n"
+	     "Controls the dsm module of this machine, or its node K if it was loaded with nodes=N (as\n"
+	     "DSM_LOCAL_NODE=K does). COMMAND --help says more.\n");
 	for (i = 0; i < COMMANDS; i++) {
 		const char *text = commands[i].help + strlen("usage: ");
 
@@ -124,10 +125,34 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
+/* Which of the machine's nodes is meant; the number of words that said so, or -1. */
+static int choose_node(int argc, char **argv)
+{
+	const char *text;
+	uint64_t k;
+	int i = 1;
+
+	if (argc < 2 || strncmp(argv[1], "--node", 6) || !option(argc, argv, &i, "--node", &text))
+		return 0;
+	if (!parse_number(text, 7, &k)) {
+		fprintf(stderr, "dsmctl: --node %s: the nodes of a machine are 0 to 7\n", text);
+		return -1;
+	}
+	setenv("DSM_LOCAL_NODE", text, 1);
+	return i;
+}
+
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : "";
+	int skip = choose_node(argc, argv);
+	const char *name;
 	size_t i;
+
+	if (skip < 0)
+		return EXIT_USAGE;
+	argc -= skip;
+	argv += skip;
+	name = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return help();

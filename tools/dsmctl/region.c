@@ -193,7 +193,7 @@ static int create(int argc, char **argv)
 	ret = create_as_told(&new);
 	if (ret)
 		return ret;
-	printf("/dev/dsm-%s: %s at 0x%llx\n", new.arg.name, format_size(bytes, size, sizeof(size)),
+	printf("%s-%s: %s at 0x%llx\n", control_path(), new.arg.name, format_size(bytes, size, sizeof(size)),
 	       (unsigned long long)new.arg.addr);
 	return 0;
 }
@@ -229,7 +229,7 @@ static void print_region(const struct dsm_ioc_region_info *r, bool json, bool fi
 	if (first)
 		printf("%-20s %8s %-14s %4s %5s %9s %9s  %s\n", "REGION", "SIZE", "ADDRESS", "MODE",
 		       "OPENS", "TOUCHED", "HOME", "POLICY");
-	printf("/dev/dsm%s%-*s %8s %-14llx %04o %5u %9llu %9llu  %s%s%s\n", *r->name ? "-" : "",
+	printf("%s%s%-*s %8s %-14llx %04o %5u %9llu %9llu  %s%s%s\n", control_path(), *r->name ? "-" : "",
 	       *r->name ? 11 : 12, r->name, format_size(r->bytes, size, sizeof(size)),
 	       (unsigned long long)r->addr, r->mode, r->opens,
 	       (unsigned long long)r->touched_pages, (unsigned long long)r->homed_pages,
@@ -253,9 +253,7 @@ int find_region(int fd, const char *name, uint32_t *id)
 	struct dsm_ioc_region_info info = { .id = 0 };
 	int err;
 
-	/* As region list prints it, or the name alone. */
-	if (!strncmp(name, "/dev/dsm", 8))
-		name += name[8] == '-' ? 9 : 8;
+	name = region_name(name);
 	do {
 		err = next_region(fd, info.id, &info);
 	} while (!err && strcmp(info.name, name));

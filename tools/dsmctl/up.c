@@ -2,7 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * dsmctl up: runs dsmctl join on each machine of a host file, one after the other, so that
- * node numbers follow the file; all join, or none. Never installs or loads anything there.
+ * node numbers follow the file; all join, or none. A machine that is named again joins with its next node (nodes=N of
+ * the module). Never installs or loads anything there.
  */
 #include <errno.h>
 #include <ifaddrs.h>
@@ -21,6 +22,7 @@
 struct host {
 	char name[128];		/* for ssh */
 	char addr[32];		/* ADDR[:PORT], checked */
+	int node;		/* which of that machine's: how often its address came before */
 	bool here;		/* the address is one of this machine's: no ssh */
 };
 
@@ -37,6 +39,16 @@ static bool is_here(__be32 addr)
 			found = true;
 	freeifaddrs(list);
 	return found;
+}
+
+static int named_before(const struct host *hosts, int count)
+{
+	size_t len = strcspn(hosts[count].addr, ":");
+	int i, times = 0;
+
+	for (i = 0; i < count; i++)
+		times += strcspn(hosts[i].addr, ":") == len && !memcmp(hosts[i].addr, hosts[count].addr, len);
+	return times;
 }
 
 static int read_hosts(const char *path, struct host *hosts, int *count)
@@ -68,8 +80,11 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 			snprintf(h->addr, sizeof(h->addr), "%.31s", h->name);
 		if (h->name[0] == '-' || !parse_address(h->addr, &addr, &port))
 			ret = fail("%s:%d: \"%s\" is no HOST ADDR[:PORT]", path, number, line);
-		else
-			hosts[(*count)++].here = is_here(addr);
+		if (ret)
+			break;
+		h->here = is_here(addr);
+		h->node = named_before(hosts, *count);
+		(*count)++;
 	}
 	fclose(f);
 	if (!ret && !*count)
@@ -99,18 +114,21 @@ static void become_ssh(const struct host *host, char *command)
 	_exit(127);
 }
 
-static int run_here(const char *command)
+static int run_here(const struct host *host, const char *command)
 {
+	char node[12];
 	char words[256];
 	char *argv[16];
 	char *save = NULL;
+	char *word;
 	int argc = 0;
 	int ret;
 
+	snprintf(node, sizeof(node), "%d", host->node);
+	setenv("DSM_LOCAL_NODE", node, 1);
 	snprintf(words, sizeof(words), "%s", command);
-	strtok_r(words, " ", &save);	/* our own name */
-	while (argc < 15 && (argv[argc] = strtok_r(NULL, " ", &save)))
-		argc++;
+	for (word = strtok_r(words, " ", &save); word && argc < 15; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
 	argv[argc] = NULL;
 	ret = strcmp(argv[0], "join") ? cmd_leave(argc, argv) : cmd_join(argc, argv);
 	fflush(stdout);
@@ -121,12 +139,19 @@ static int run_here(const char *command)
  * A subcommand of ours on a host; its words are checked addresses and numbers, as the other machine's
  * shell reads them. True if it succeeded.
  */
-static bool run_on(const struct host *host, char *command)
+static bool run_on(const struct host *host, const char *subcommand)
 {
+	char command[300];
 	int status;
 	pid_t pid;
 
-	printf("%s: ", host->name);
+	if (host->node) {
+		printf("%s, its node %d: ", host->name, host->node);
+		snprintf(command, sizeof(command), "dsmctl --node %d %s", host->node, subcommand);
+	} else {
+		printf("%s: ", host->name);
+		snprintf(command, sizeof(command), "dsmctl %s", subcommand);
+	}
 	fflush(stdout);
 	pid = fork();
 	if (pid < 0)
@@ -134,7 +159,7 @@ static bool run_on(const struct host *host, char *command)
 	if (!pid) {
 		if (!host->here)
 			become_ssh(host, command);
-		_exit(run_here(command));
+		_exit(run_here(host, subcommand));
 	}
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
@@ -147,8 +172,7 @@ static bool join(const struct host *hosts, int node)
 	char command[256];
 	int used;
 
-	used = snprintf(command, sizeof(command), "dsmctl join --listen %s --node %d",
-			hosts[node].addr, node);
+	used = snprintf(command, sizeof(command), "join --listen %s --node %d", hosts[node].addr, node);
 	if (node)
 		snprintf(command + used, sizeof(command) - (size_t)used, " --seed %s --nodes %d",
 			 hosts[0].addr, node + 1);
@@ -172,7 +196,7 @@ int cmd_up(int argc, char **argv)
 		fail("%s did not join; see above%s", hosts[i].name,
 		     i ? ". Those that joined just now leave again" : "");
 		while (i--)
-			run_on(&hosts[i], "dsmctl leave");
+			run_on(&hosts[i], "leave");
 		return EXIT_FAILURE;
 	}
 	printf("%d nodes are up\n", count);

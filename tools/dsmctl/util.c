@@ -40,16 +40,42 @@ int usage(const char *command, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
+const char *control_path(void)
+{
+	static char path[sizeof("/dev/dsm.K")];
+	const char *text = getenv("DSM_LOCAL_NODE");
+
+	strcpy(path, "/dev/dsm");
+	/* Out of range there is no such device. */
+	if (text && *text && strcmp(text, "0"))
+		snprintf(path, sizeof(path), "/dev/dsm.%c", text[1] ? '?' : text[0]);
+	return path;
+}
+
+const char *region_name(const char *text)
+{
+	const char *name;
+
+	if (strncmp(text, "/dev/dsm", 8))
+		return text;
+	name = text + 8;
+	if (*name == '.')
+		name += strcspn(name, "-");
+	return *name == '-' ? name + 1 : name;
+}
+
 int open_control(void)
 {
-	int fd = open("/dev/dsm", O_RDWR | O_CLOEXEC);
+	const char *path = control_path();
+	int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOENT || errno == ENXIO)
-		fail("/dev/dsm is missing: load the module first (modprobe dsm insecure=1)");
+		fail("%s is missing: load the module first (modprobe dsm insecure=1%s)", path,
+		     strchr(path, '.') ? " nodes=N" : "");
 	else
-		fail("/dev/dsm: %s%s", strerror(errno),
+		fail("%s: %s%s", path, strerror(errno),
 		     errno == EACCES ? " (are you root, or in the device's group?)" : "");
 	return -1;
 }

@@ -18,6 +18,7 @@
 
 struct host {
 	char name[128];		/* for ssh */
+	char node[4];		/* DSM_LOCAL_NODE: which of the machine's; "": as it is set, or the first */
 	bool local;		/* this machine: no ssh */
 	int pending;		/* connections that ssh has not made yet */
 };
@@ -40,6 +41,7 @@ int hosts_from_cluster(struct plan *plan);
 struct start {
 	char **argv;
 	const char *rank, *ranks;	/* for the program's environment */
+	const char *node;		/* likewise, unless "" */
 	int in, out, err;
 	bool own_group;
 };

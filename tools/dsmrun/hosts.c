@@ -126,6 +126,53 @@ static int node_info(int fd, unsigned int node, struct dsm_ioc_node_info *info)
 	return ioctl(fd, DSM_IOC_NODE_INFO, info);
 }
 
+/* Which of this machine's nodes has an id in the cluster; "" if it is the only one, or none has. */
+static void find_node(unsigned int id, char name[4])
+{
+	struct dsm_ioc_node_info info;
+	char path[] = "/dev/dsm.K";
+	int k, fd;
+
+	*name = '\0';
+	if (access("/dev/dsm.1", F_OK))
+		return;
+	for (k = 0; k < 8 && !*name; k++) {
+		snprintf(path + 8, sizeof(path) - 8, k ? ".%d" : "", k);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (!node_info(fd, DSM_NODE_ANY, &info) && info.node == id)
+			snprintf(name, 4, "%d", k);
+		close(fd);
+	}
+}
+
+/* How many nodes of the cluster with lower ids have the same address: as dsmctl up joins them. */
+static int named_before(int fd, const struct dsm_ioc_node_info *info)
+{
+	struct dsm_ioc_node_info other;
+	unsigned int node;
+	int times = 0;
+
+	for (node = 0; node < info->node; node++)
+		times += !node_info(fd, node, &other) && other.state == DSM_NODE_UP &&
+			 other.addr == info->addr;
+	return times;
+}
+
+static void set_node(struct host *h, int fd, const struct dsm_ioc_node_info *info)
+{
+	int before;
+
+	if (h->local) {
+		find_node(info->node, h->node);
+		return;
+	}
+	before = named_before(fd, info);
+	if (before)
+		snprintf(h->node, sizeof(h->node), "%d", before % 64);
+}
+
 /* Every node that is up, by the address it gave for RDMA. Only this machine if there is no cluster. */
 int hosts_from_cluster(struct plan *plan)
 {
@@ -152,10 +199,11 @@ int hosts_from_cluster(struct plan *plan)
 			continue;
 		in.s_addr = info.addr;
 		inet_ntop(AF_INET, &in, name, sizeof(name));
-		if (info.state == DSM_NODE_SELF)
-			ret = add_host(plan, "localhost", "");
-		else if (info.state == DSM_NODE_UP)
-			ret = add_host(plan, name, "");
+		if (info.state != DSM_NODE_SELF && info.state != DSM_NODE_UP)
+			continue;
+		ret = add_host(plan, info.state == DSM_NODE_SELF ? "localhost" : name, "");
+		if (!ret)
+			set_node(&plan->hosts[plan->host_count - 1], fd, &info);
 	}
 	close(fd);
 	if (!ret && !plan->host_count)

@@ -29,7 +29,8 @@ static void become(const struct start *start, int report)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	if (dup2(start->in, 0) >= 0 && dup2(start->out, 1) >= 0 && dup2(start->err, 2) >= 0 &&
-	    !setenv("DSM_RANK", start->rank, 1) && !setenv("DSM_RANKS", start->ranks, 1))
+	    !setenv("DSM_RANK", start->rank, 1) && !setenv("DSM_RANKS", start->ranks, 1) &&
+	    (!start->node || !*start->node || !setenv("DSM_LOCAL_NODE", start->node, 1)))
 		execvp(start->argv[0], start->argv);
 	err = errno;
 	if (write(report, &err, sizeof(err)) < 0)

@@ -100,7 +100,7 @@ static void become_ssh(const struct host *host, int in, int out, int err)
 }
 
 /* What the keeper reads first. The length, or 0 after a message. */
-static size_t keeper_input(const struct plan *plan, int rank, char **text)
+static size_t keeper_input(const struct plan *plan, const struct child *child, char **text)
 {
 	char *cwd = getcwd(NULL, 0);
 	char *strings = NULL;
@@ -113,7 +113,9 @@ static size_t keeper_input(const struct plan *plan, int rank, char **text)
 		fprintf(stderr, "dsmrun: %s\n", strerror(errno));
 		goto out;
 	}
-	fprintf(to, "%s%c%d%c%d%c", cwd, 0, rank, 0, plan->ranks, 0);
+	fprintf(to, "%s%c%d%c%d%c", cwd, 0, child->rank, 0, plan->ranks, 0);
+	if (*child->host->node)
+		fprintf(to, "env%cDSM_LOCAL_NODE=%s%c", 0, child->host->node, 0);
 	for (i = 0; plan->argv[i]; i++)
 		fprintf(to, "%s%c", plan->argv[i], 0);
 	if (fclose(to) || len > KEEPER_INPUT_MAX - 64) {
@@ -138,10 +140,10 @@ out:
 }
 
 /* A pipe that holds all of the keeper's first input, so that writing it never waits for ssh. */
-static int make_control(const struct plan *plan, int rank, int pair[2])
+static int make_control(const struct plan *plan, const struct child *child, int pair[2])
 {
 	char *text;
-	size_t len = keeper_input(plan, rank, &text);
+	size_t len = keeper_input(plan, child, &text);
 	ssize_t put = -1;
 
 	if (!len || pipe2(pair, O_CLOEXEC | O_NONBLOCK)) {
@@ -165,7 +167,7 @@ static int spawn_ssh(const struct plan *plan, struct child *child, int out, int 
 {
 	int control[2];
 
-	if (make_control(plan, child->rank, control))
+	if (make_control(plan, child, control))
 		return EXIT_NOT_RUN;
 	child->pid = fork();
 	if (!child->pid)
@@ -187,7 +189,7 @@ static int spawn_here(const struct plan *plan, struct child *child, int out, int
 {
 	char rank[16], ranks[16];
 	struct start start = { .argv = plan->argv, .rank = rank, .ranks = ranks,
-			       .out = out, .err = err };
+			       .node = child->host->node, .out = out, .err = err };
 	int ret;
 
 	/* A group of its own, but for who reads the terminal: only its foreground group may. */

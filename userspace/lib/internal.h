@@ -23,6 +23,8 @@
 #define DSM_FLAG_RESERVED (1ull << 63)
 #define DSM_KEY_ROI 0xffffffffffffffffull
 
+#define DSM_CONTROL_BYTES sizeof("/dev/dsm.N")
+
 struct dsm {
 	struct dsm *next;	/* all handles of the process; under the list's mutex */
 	unsigned int refs;	/* dsm_open calls that returned this handle; same mutex */
@@ -31,7 +33,7 @@ struct dsm {
 	size_t bytes;
 	unsigned int flags;	/* DSM_RDONLY as opened */
 	bool heap;		/* the region has heap=on */
-	char path[5 + 4 + DSM_NAME_MAX];
+	char path[DSM_CONTROL_BYTES + 1 + DSM_NAME_MAX];
 	int rank, ranks, node;
 	int heap_ready;		/* atomic: the header was checked by this process */
 	struct dsm_lock_slot *table;	/* lock table; see table.h */
@@ -50,6 +52,9 @@ DSM_HIDDEN int dsm_error_of(const struct dsm *d, int err, const char *fmt, ...)
 
 /* A short advice for an errno that the module gives in many places; "" if there is none. */
 DSM_HIDDEN const char *dsm_error_hint(int err);
+
+/* Path of /dev/dsm, or of what it is for the machine's node that DSM_LOCAL_NODE says. 0 or -EINVAL. */
+DSM_HIDDEN int dsm_control_from_env(char path[DSM_CONTROL_BYTES]);
 
 /* Rank and size as the program's starter set them; 0 of 1 without one. 0 or -EINVAL. */
 DSM_HIDDEN int dsm_rank_from_env(int *rank, int *ranks);

@@ -35,10 +35,14 @@ static int set_path(struct dsm *d, const char *region)
 {
 	static const char allowed[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	char control[DSM_CONTROL_BYTES];
 	size_t len;
+	int ret = dsm_control_from_env(control);
 
+	if (ret)
+		return ret;
 	if (!region) {
-		strcpy(d->path, "/dev/dsm");
+		strcpy(d->path, control);
 		return 0;
 	}
 	len = strlen(region);
@@ -46,7 +50,7 @@ static int set_path(struct dsm *d, const char *region)
 		return dsm_error_set(EINVAL,
 				     "dsm_open: \"%.64s\" is no region name (1 to %d of A-Za-z0-9._-)",
 				     region, DSM_NAME_MAX - 1);
-	snprintf(d->path, sizeof(d->path), "/dev/dsm-%s", region);
+	snprintf(d->path, sizeof(d->path), "%s-%s", control, region);
 	return 0;
 }
 
@@ -63,11 +67,15 @@ static int create_region(const char *region)
 		.errtxt_len = sizeof(why),
 		.errtxt = (uintptr_t)why,
 	};
-	int fd = open("/dev/dsm", O_RDWR | O_CLOEXEC);
-	int err = 0;
+	char control[DSM_CONTROL_BYTES];
+	int err = dsm_control_from_env(control);
+	int fd;
 
+	if (err)
+		return err;
+	fd = open(control, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return dsm_error_set(errno, "dsm_open: cannot create region %s: /dev/dsm", region);
+		return dsm_error_set(errno, "dsm_open: cannot create region %s: %s", region, control);
 	memcpy(arg.name, region, strlen(region) + 1);
 	if (ioctl(fd, DSM_IOC_REGION_CREATE, &arg) < 0 && errno != EEXIST)
 		err = errno;
@@ -81,14 +89,18 @@ static int create_region(const char *region)
 
 static int open_failed(const struct dsm *d, int err)
 {
+	char control[DSM_CONTROL_BYTES];
+
 	if (err == EBUSY)
 		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: "
-				     "each is a participant of its own, which needs a node of its own", d->path);
+				     "each is a participant of its own, which needs a node of its own (DSM_LOCAL_NODE)",
+				     d->path);
 	if (err != ENOENT && err != ENXIO)
 		return dsm_error_set(err, "dsm_open: %s", d->path);
-	if (access("/dev/dsm", F_OK))
-		return dsm_error_set(err, "dsm_open: /dev/dsm is missing: load the module "
-				     "(modprobe dsm), then dsmctl join");
+	if (!dsm_control_from_env(control) && access(control, F_OK))
+		return dsm_error_set(err, "dsm_open: %s is missing: load the module "
+				     "(modprobe dsm%s), then dsmctl join", control,
+				     strchr(control, '.') ? " nodes=N" : "");
 	return dsm_error_set(err, "dsm_open: there is no region %s: see dsmctl region list",
 			     d->path);
 }

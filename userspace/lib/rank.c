@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Who this process is: rank and size from its starter, node number from the module.
+ * Who this process is: rank and size from its starter, node number from the module, and which of the machine's nodes it
+ * uses.
  * Never talks to a process manager; what it put into the environment is enough.
  */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -83,4 +85,19 @@ int dsm_nodes(const struct dsm *d)
 	if (ret)
 		return dsm_error_set(-ret, "dsm_nodes: %s", d->path);
 	return info.members;
+}
+
+int dsm_control_from_env(char path[DSM_CONTROL_BYTES])
+{
+	const char *text = getenv("DSM_LOCAL_NODE");
+
+	strcpy(path, "/dev/dsm");
+	if (!text || !*text || !strcmp(text, "0"))
+		return 0;
+	if (text[0] < '1' || text[0] > '7' || text[1])
+		return dsm_error_set(EINVAL, "dsm_open: DSM_LOCAL_NODE is \"%.32s\": a machine's nodes are 0 to 7",
+				     text);
+	strcat(path, ".");
+	strcat(path, text);
+	return 0;
 }
