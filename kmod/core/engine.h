@@ -251,7 +251,7 @@ struct dsm_notice {
  * @seq:   interval number at @node, from 1
  * @node:  node that wrote
  * @count: entries of @notice in use
- * @reserved: 0
+ * @from:  node that told of it
  * @notice: what it wrote
  *
  * A release with more dirty pages makes several consecutive records, so that all have one size.
@@ -261,7 +261,7 @@ struct dsm_interval {
 	u64 seq;
 	u16 node;
 	u16 count;
-	u32 reserved;
+	u32 from;
 	struct dsm_notice notice[DSM_NOTICES_PER_RECORD];
 };
 
@@ -322,6 +322,9 @@ struct dsm_request {
  * @cast:       to be multicast: a struct dsm_wire_cast and a page; or NULL
  * @cast_ns:    call dsm_bcast_expire() at that time, or earlier; 0: no need
  * @alarm_ns:   call dsm_array_retry() at that time, or earlier; 0: no need
+ * @misled:     what was believed turned out to be false, of which an administrator should hear
+ * @misled_of:  node that it was about: its intervals, or versions of a page that it homes
+ * @misled_by:  bitmap: who told of it; 0: not known
  */
 struct dsm_actions {
 	struct dsm_msgbuf *send;
@@ -336,6 +339,9 @@ struct dsm_actions {
 	struct dsm_msgbuf *cast;
 	u64 cast_ns;
 	u64 alarm_ns;
+	bool misled;
+	u16 misled_of;
+	u64 misled_by;
 };
 
 #define DSM_CHUNK_PAGES 512u
@@ -422,11 +428,13 @@ struct dsm_pipe {
 /**
  * struct dsm_pull - pulls of intervals from one peer; at most one is under way
  * @busy: one is under way
+ * @learned: dsm_engine.learned when it began
  * @now:  struct dsm_cont: waiting for the one under way
  * @then: struct dsm_cont: waiting for the next one
  */
 struct dsm_pull {
 	bool busy;
+	u64 learned;
 	struct list_head now;
 	struct list_head then;
 };
@@ -488,7 +496,8 @@ struct dsm_letters {
  * @known:       knowledge: the last interval of each node that is in the log
  * @applied:     the last interval of each node whose notices were applied to the pages
  * @floor:       records of each node up to here were trimmed
- * @peer_known:  by peer: the last interval of each node that it said it has
+ * @peer_known:  by peer: the last interval of each node that it has, as far as was told; too low is no harm
+ * @learned:     grows with every change of @known
  * @log_records: records in the log
  * @inval_all:   a peer could not tell us all: the next acquire invalidates every page
  * @pull:        by peer
@@ -571,6 +580,7 @@ struct dsm_engine {
 	u64 applied[DSM_MAX_NODES];
 	u64 floor[DSM_MAX_NODES];
 	u64 peer_known[DSM_MAX_NODES][DSM_MAX_NODES];
+	u64 learned;
 	u32 log_records;
 	bool inval_all;
 	struct dsm_pull pull[DSM_MAX_NODES];

@@ -40,6 +40,7 @@ static const char *type_name(u8 type)
 	case DSM_MSG_RLOCK: return "RLOCK";
 	case DSM_MSG_RLOCK_REPLY: return "RLOCK_REPLY";
 	case DSM_MSG_RSYNC_KEY: return "RSYNC_KEY";
+	case DSM_MSG_NEVER: return "NEVER";
 	case DSM_MSG_CSM_NOTICE: return "CSM_NOTICE";
 	case DSM_MSG_CSM_NOTICE_ACK: return "CSM_NOTICE_ACK";
 	case DSM_MSG_CSM_DROP: return "CSM_DROP";
