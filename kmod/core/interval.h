@@ -38,6 +38,7 @@ bool dsm_know_board_time(struct dsm_engine *e, u16 peer, const u64 *times);
 /* Pull from @peer, then put @c on the ready queue as @kind. */
 void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind,
 	      struct dsm_actions *acts);
+void dsm_pull_ahead(struct dsm_engine *e, u16 peer, struct dsm_actions *acts);
 void dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		      struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
@@ -45,9 +46,9 @@ int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_
 void dsm_know_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
 
 /* ---- what turns out to be false (never.c) ---- */
-/* @to believes that we had intervals that never were. */
-void dsm_know_never(struct dsm_engine *e, u16 to, struct dsm_actions *acts);
-void dsm_know_on_never(struct dsm_engine *e, u16 from, struct dsm_reader *r, struct dsm_actions *acts);
+/* @to believes that we had intervals up to @claimed, which never were. */
+void dsm_know_never(struct dsm_engine *e, u16 to, u64 claimed, struct dsm_actions *acts);
+int dsm_know_on_never(struct dsm_engine *e, u16 from, struct dsm_reader *r, struct dsm_actions *acts);
 
 /* Add closed records of our own (list of struct dsm_interval without numbers). */
 void dsm_log_append_own(struct dsm_engine *e, struct list_head *notes);

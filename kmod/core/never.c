@@ -4,26 +4,30 @@
  * Knowledge that is false: a node that believes in intervals of another that never were is told so, and forgets them.
  *
  * A node is the one that knows its own intervals. Whoever says that it knows more of them is mistaken, or was misled: it
- * gets NEVER with the number of the last one. That it is false holds for good, since it was false when the answer was
- * made, and the node that claimed it did so before. So nothing depends on when NEVER arrives: true records of
- * later intervals that it takes away as well are asked for again, as any that a node lacks (I37). In their place
- * false ones may have been applied, and true ones been ignored: the next acquire invalidates everything. Never drops
- * anybody: who is misled is not who misleads, and may have told others in good faith.
+ * gets NEVER with its claim and the number of the last one. What it has in between is false, and it forgets that, unless
+ * it never made such a claim: then it was said in its name. In place of false records true ones were not taken, so it asks
+ * for what is above at once, and invalidates everything. Nobody is told less than before by who forgot nothing:
+ * true records that were learned after a claim that was changed on its way stay, since others rely on what was written
+ * after them (the model's "lie", mutant M131). Never drops anybody: who is misled is not who misleads, and may have told others in good faith.
  */
 #include "interval.h"
 #include "rsync.h"
 
 /**
  * dsm_know_never() - a node believes in intervals of ours that never were
- * @e:    engine
- * @to:   the node
- * @acts: actions
+ * @e:       engine
+ * @to:      the node
+ * @claimed: number of the last one that it believes in
+ * @acts:    actions
  *
  * Context: engine lock held.
  */
-void dsm_know_never(struct dsm_engine *e, u16 to, struct dsm_actions *acts)
+void dsm_know_never(struct dsm_engine *e, u16 to, u64 claimed, struct dsm_actions *acts)
 {
-	const struct dsm_wire_never body = { .last = cpu_to_le64(e->known[e->self]) };
+	const struct dsm_wire_never body = {
+		.last = cpu_to_le64(e->known[e->self]),
+		.claimed = cpu_to_le64(claimed),
+	};
 	struct dsm_msgbuf *m;
 
 	if (to == e->self || !dsm_engine_alive(e, to))
@@ -59,17 +63,21 @@ static void forget_above(struct dsm_engine *e, u16 node, u64 last, struct dsm_ac
  * @acts: actions
  *
  * Context: engine lock held.
+ * Return: 0, -EPROTO if it contradicts itself.
  */
-void dsm_know_on_never(struct dsm_engine *e, u16 from, struct dsm_reader *r, struct dsm_actions *acts)
+int dsm_know_on_never(struct dsm_engine *e, u16 from, struct dsm_reader *r, struct dsm_actions *acts)
 {
 	struct dsm_wire_never body;
-	u64 last;
+	u64 last, claimed;
 
 	dsm_reader_take(r, &body, sizeof(body));
 	last = le64_to_cpu(body.last);
+	claimed = le64_to_cpu(body.claimed);
+	if (last >= claimed)
+		return -EPROTO;
 	/* Forgotten already, or it was said in our name. */
-	if (last >= e->known[from])
-		return;
+	if (claimed > e->known[from])
+		return 0;
 	forget_above(e, from, last, acts);
 	dsm_rsync_unnote(e, from, last);
 	e->known[from] = last;
@@ -78,4 +86,6 @@ void dsm_know_on_never(struct dsm_engine *e, u16 from, struct dsm_reader *r, str
 	e->learned++;
 	e->inval_all = true;
 	e->stats.false_news++;
+	dsm_pull_ahead(e, from, acts);
+	return 0;
 }

@@ -391,11 +391,12 @@ struct dsm_wire_know {
 };
 static_assert(sizeof(struct dsm_wire_know) == 8);
 
-/* NEVER: the sender's last interval; what the receiver knows above is false. */
+/* NEVER: the sender's last interval, and a later one that the receiver has said it knows: what is between them is false. */
 struct dsm_wire_never {
 	__le64 last;
+	__le64 claimed;
 };
-static_assert(sizeof(struct dsm_wire_never) == 8);
+static_assert(sizeof(struct dsm_wire_never) == 16);
 
 /* Notices of one interval record; a larger interval is several consecutive ones. */
 #define DSM_NOTICES_PER_RECORD 6

@@ -87,9 +87,9 @@ static void pull(u16 node, u16 from)
 	assert_true(waiter.done);
 }
 
-static int never(u16 to, u16 from, u64 last)
+static int never(u16 to, u16 from, u64 last, u64 claimed)
 {
-	const struct dsm_wire_never body = { .last = cpu_to_le64(last) };
+	const struct dsm_wire_never body = { .last = cpu_to_le64(last), .claimed = cpu_to_le64(claimed) };
 	struct dsm_msgbuf *m = world_forge(DSM_MSG_NEVER, 0, 0);
 
 	dsm_wire_put(m, &body, sizeof(body));
@@ -265,11 +265,11 @@ static void false_record_is_forgotten_when_its_node_hears_of_it(void **state)
 static void who_told_is_named(void **state)
 {
 	struct dsm_engine *b = world_engine(B);
-	struct dsm_wire_never body = { .last = 0 };
+	struct dsm_wire_never body = { .claimed = cpu_to_le64(1) };
 	struct dsm_reader r = dsm_reader_init(&body, sizeof(body));
 
 	take(B, A, tail(0, 0, 0, 1, C, 1, C, 1), 0);
-	dsm_know_on_never(b, C, &r, world_begin(B));
+	assert_int_equal(dsm_know_on_never(b, C, &r, world_begin(B)), 0);
 	assert_true(w.acts.misled);
 	assert_int_equal(w.acts.misled_of, C);
 	assert_int_equal(w.acts.misled_by, 1 << A);
@@ -293,20 +293,28 @@ static void adopted_time_that_is_false_is_forgotten_too(void **state)
 	assert_true(believes(B, C, 4));
 }
 
-static void late_never_takes_true_records_and_they_come_again(void **state)
+static void only_who_made_the_claim_forgets(void **state)
 {
-	write_intervals(C, 3);
-	pull(B, C);
-	assert_true(believes(B, C, 3));
-	assert_int_equal(never(B, C, 1), 0);
-	assert_true(believes(B, C, 1));
-	/* C believes that B has them, until B says what it has. */
-	pull(B, C);
-	assert_true(believes(B, C, 3));
-	assert_int_equal(never(B, C, 3), 0);
-	assert_int_equal(never(B, C, 8), 0);
-	assert_true(believes(B, C, 3));
-	assert_int_equal(world_engine(B)->stats.false_news, 1);
+	static const struct { u64 last, claimed; u64 left; int err; } rows[] = {
+		{ 3, 4, 3, 0 }, { 0, 4, 3, 0 }, { 0, ~0ull, 3, 0 },	/* B has never claimed that */
+		{ 2, 3, 2, 0 }, { 0, 1, 0, 0 }, { 1, 3, 1, 0 },
+		{ 0, 0, 3, -EPROTO }, { 3, 3, 3, -EPROTO }, { 9, 2, 3, -EPROTO },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		world_start(3);
+		write_intervals(C, 3);
+		pull(B, C);
+		assert_int_equal(never(B, C, rows[i].last, rows[i].claimed), rows[i].err);
+		unit_require(believes(B, C, rows[i].left), "row %u", i);
+		assert_int_equal(world_engine(B)->stats.false_news, rows[i].left < 3);
+		/* What was true of it, it gets again, although C believes that it has it. */
+		world_run();
+		assert_true(believes(B, C, 3));
+		world_stop();
+	}
+	world_start(3);
 }
 
 static void pass_that_names_unborn_intervals_blames_not_the_manager(void **state)
@@ -423,7 +431,7 @@ int main(void)
 		T(false_record_is_forgotten_when_its_node_hears_of_it),
 		T(who_told_is_named),
 		T(adopted_time_that_is_false_is_forgotten_too),
-		T(late_never_takes_true_records_and_they_come_again),
+		cmocka_unit_test_setup_teardown(only_who_made_the_claim_forgets, NULL, stop),
 		T(pass_that_names_unborn_intervals_blames_not_the_manager),
 		T(home_says_when_a_version_never_was),
 		T(false_version_costs_a_fetch_and_no_more),
