@@ -322,9 +322,8 @@ struct dsm_request {
  * @cast:       to be multicast: a struct dsm_wire_cast and a page; or NULL
  * @cast_ns:    call dsm_bcast_expire() at that time, or earlier; 0: no need
  * @alarm_ns:   call dsm_array_retry() at that time, or earlier; 0: no need
- * @misled:     what was believed turned out to be false, of which an administrator should hear
- * @misled_of:  node that it was about: its intervals, or versions of a page that it homes
- * @misled_by:  bitmap: who told of it; 0: not known
+ * @misled:     what was believed of node @misled_of (intervals, versions of pages homed there) was false;
+ *              @misled_by: bitmap of who told of it, 0: not known; an administrator should hear of it
  */
 struct dsm_actions {
 	struct dsm_msgbuf *send;

@@ -8,7 +8,8 @@
  * it never made such a claim: then it was said in its name. In place of false records true ones were not taken, so it asks
  * for what is above at once, and invalidates everything. Nobody is told less than before by who forgot nothing:
  * true records that were learned after a claim that was changed on its way stay, since others rely on what was written
- * after them (the model's "lie", mutant M131). Never drops anybody: who is misled is not who misleads, and may have told others in good faith.
+ * after them (the model's "lie", mutant M131). Never drops anybody: who is misled is not who misleads, and may have
+ * told others in good faith.
  */
 #include "interval.h"
 #include "rsync.h"
