@@ -146,8 +146,6 @@ static bool carry_out(struct dsm_node *n, struct dsm_actions *acts)
 	dsm_recall_run(n, acts);
 	if (acts->cast)
 		dsm_net_cast(n->net, acts->cast);
-	if (acts->misled)
-		dsm_observe_misled(acts);
 	if (acts->cast_ns)
 		dsm_bcast_alarm(n, acts->cast_ns);
 	if (acts->alarm_ns)

@@ -94,21 +94,3 @@ void dsm_observe_message(u16 from, const u8 *msg, u32 len)
 		break;
 	}
 }
-
-/**
- * dsm_observe_misled() - tell the administrator that this node had been told what is not true
- * @acts: actions of the step that found out
- *
- * Who told of it may have been misled itself; its own log says so then.
- *
- * Context: process.
- */
-void dsm_observe_misled(const struct dsm_actions *acts)
-{
-	if (acts->misled_by)
-		pr_warn_ratelimited("dsm: intervals of node %u that never were are forgotten; nodes 0x%llx told of them\n",
-				    acts->misled_of, acts->misled_by);
-	else
-		pr_warn_ratelimited("dsm: what node %u was said to have written never was, and is forgotten\n",
-				    acts->misled_of);
-}

@@ -254,7 +254,6 @@ u64 dsm_slots_locks(const struct dsm_region *r);
 
 /* ---- observe.c ---- */
 void dsm_observe_message(u16 from, const u8 *msg, u32 len);
-void dsm_observe_misled(const struct dsm_actions *acts);
 
 /* ---- spin.c ---- */
 enum dsm_spin_kind {

@@ -103,7 +103,6 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_BCAST_PAGES] = c->bcast_pages;
 	out[DSM_STAT_BCAST_HITS] = c->bcast_hits;
 	out[DSM_STAT_BCAST_LOST] = c->bcast_lost;
-	out[DSM_STAT_FALSE_NEWS] = c->false_news;
 	out[DSM_STAT_PREFETCH_ISSUED] = c->ahead_issued;
 	out[DSM_STAT_PREFETCH_HITS] = c->ahead_hits;
 	out[DSM_STAT_PREFETCH_WASTED] = c->ahead_wasted;

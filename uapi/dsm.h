@@ -230,7 +230,6 @@ enum dsm_stat {
 	DSM_STAT_BCAST_PAGES,		/* bcast=adaptive: pages multicast as home */
 	DSM_STAT_BCAST_HITS,		/* of page_transfers: by multicast */
 	DSM_STAT_BCAST_LOST,		/* that were multicast and asked for once more, since nothing or not all came */
-	DSM_STAT_FALSE_NEWS,		/* intervals or versions that this node was told of, and that never were */
 	DSM_STAT_COUNT
 };
 

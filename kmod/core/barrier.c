@@ -568,7 +568,7 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	struct dsm_wire_ticket ticket;
 	struct dsm_wire_arrive body;
 	struct dsm_reader tickets;
-	bool complete;
+	int complete;
 	u16 root;
 	u32 i;
 
@@ -591,7 +591,9 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	}
 	if (!are_sound(e, &body, tickets))
 		return -EPROTO;
-	complete = dsm_know_take(e, from, from, hdr->flags, r, acts);
+	complete = dsm_know_take(e, from, from, hdr->flags, r);
+	if (complete < 0)
+		return -EPROTO;
 	for (i = 0; i < le32_to_cpu(body.count); i++) {
 		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
 		dsm_barrier_accept(e, &(struct dsm_request){

@@ -529,10 +529,9 @@ static int on_depart(struct dsm_engine *e, u16 from, struct dsm_space *s, u8 fla
 	struct dsm_wire_move moves[DSM_MOVES_TOLD];
 	struct dsm_wire_depart body;
 	struct dsm_reader tickets;
+	int complete, status;
 	u16 root, about;
 	u32 count, n_moves, i;
-	bool complete;
-	int status;
 
 	dsm_reader_take(r, &body, sizeof(body));
 	count = le32_to_cpu(body.count);
@@ -543,7 +542,9 @@ static int on_depart(struct dsm_engine *e, u16 from, struct dsm_space *s, u8 fla
 	dsm_reader_take(r, moves, n_moves * sizeof(moves[0]));
 	if (about == e->self)
 		return -EPROTO;
-	complete = dsm_know_take(e, about, about, flags, r, acts);
+	complete = dsm_know_take(e, about, about, flags, r);
+	if (complete < 0)
+		return -EPROTO;
 	if (complete)
 		about = DSM_NO_NODE;
 	status = status_of(le32_to_cpu(body.status));

@@ -120,7 +120,7 @@ static bool check_page(struct dsm_reader *r)
 	struct dsm_wire_page body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (r->bad || body.status > DSM_PAGE_STATUS_NEVER || body.grant > DSM_GRANT_EXCLUSIVE ||
+	if (r->bad || body.status > DSM_PAGE_STATUS_CAST || body.grant > DSM_GRANT_EXCLUSIVE ||
 	    body.loose > 1 || body.reserved2[0] || body.reserved2[1] || body.reserved2[2])
 		return false;
 	if (body.status == DSM_PAGE_STATUS_MOVED)
@@ -153,8 +153,7 @@ static bool check_lock(struct dsm_reader *r, u8 type)
 			  type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	return !r->bad && !body.reserved && le64_to_cpu(body.serial) < DSM_LOCK_PROBES_MAX &&
-	       (!know || dsm_know_check(r)) && dsm_reader_done(r);
+	return !r->bad && !body.reserved && (!know || dsm_know_check(r)) && dsm_reader_done(r);
 }
 
 static bool check_tickets(struct dsm_reader *r, u32 count)
@@ -254,8 +253,6 @@ static bool check_body(struct dsm_reader *r, u8 type)
 	case DSM_MSG_INTERVALS:
 	case DSM_MSG_INTERVAL_PULL:
 		return dsm_know_check(r) && dsm_reader_done(r);
-	case DSM_MSG_NEVER:
-		return dsm_reader_left(r) == sizeof(struct dsm_wire_never);
 	case DSM_MSG_LOCK_REQ:
 	case DSM_MSG_LOCK_PASS:
 	case DSM_MSG_LOCK_GRANT:

@@ -360,10 +360,7 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 	case DSM_MSG_DIFF_BACK:
 		return dsm_move_on_back(e, from, &hdr, &r, acts);
 	case DSM_MSG_INTERVAL_PULL:
-		dsm_know_on_pull(e, from, &hdr, &r, acts);
-		return 0;
-	case DSM_MSG_NEVER:
-		return dsm_know_on_never(e, from, &r, acts);
+		return dsm_know_on_pull(e, from, &hdr, &r, acts);
 	case DSM_MSG_INTERVALS:
 		return dsm_know_on_intervals(e, from, &hdr, &r, acts);
 	case DSM_MSG_BAR_ARRIVE:

@@ -251,7 +251,7 @@ struct dsm_notice {
  * @seq:   interval number at @node, from 1
  * @node:  node that wrote
  * @count: entries of @notice in use
- * @from:  node that told of it
+ * @reserved: 0
  * @notice: what it wrote
  *
  * A release with more dirty pages makes several consecutive records, so that all have one size.
@@ -261,7 +261,7 @@ struct dsm_interval {
 	u64 seq;
 	u16 node;
 	u16 count;
-	u32 from;
+	u32 reserved;
 	struct dsm_notice notice[DSM_NOTICES_PER_RECORD];
 };
 
@@ -322,8 +322,6 @@ struct dsm_request {
  * @cast:       to be multicast: a struct dsm_wire_cast and a page; or NULL
  * @cast_ns:    call dsm_bcast_expire() at that time, or earlier; 0: no need
  * @alarm_ns:   call dsm_array_retry() at that time, or earlier; 0: no need
- * @misled:     what was believed of node @misled_of (intervals, versions of pages homed there) was false;
- *              @misled_by: bitmap of who told of it, 0: not known; an administrator should hear of it
  */
 struct dsm_actions {
 	struct dsm_msgbuf *send;
@@ -338,9 +336,6 @@ struct dsm_actions {
 	struct dsm_msgbuf *cast;
 	u64 cast_ns;
 	u64 alarm_ns;
-	bool misled;
-	u16 misled_of;
-	u64 misled_by;
 };
 
 #define DSM_CHUNK_PAGES 512u
@@ -427,13 +422,11 @@ struct dsm_pipe {
 /**
  * struct dsm_pull - pulls of intervals from one peer; at most one is under way
  * @busy: one is under way
- * @learned: dsm_engine.learned when it began
  * @now:  struct dsm_cont: waiting for the one under way
  * @then: struct dsm_cont: waiting for the next one
  */
 struct dsm_pull {
 	bool busy;
-	u64 learned;
 	struct list_head now;
 	struct list_head then;
 };
@@ -495,8 +488,7 @@ struct dsm_letters {
  * @known:       knowledge: the last interval of each node that is in the log
  * @applied:     the last interval of each node whose notices were applied to the pages
  * @floor:       records of each node up to here were trimmed
- * @peer_known:  by peer: the last interval of each node that it has, as far as was told; too low is no harm
- * @learned:     grows with every change of @known
+ * @peer_known:  by peer: the last interval of each node that it said it has
  * @log_records: records in the log
  * @inval_all:   a peer could not tell us all: the next acquire invalidates every page
  * @pull:        by peer
@@ -579,7 +571,6 @@ struct dsm_engine {
 	u64 applied[DSM_MAX_NODES];
 	u64 floor[DSM_MAX_NODES];
 	u64 peer_known[DSM_MAX_NODES][DSM_MAX_NODES];
-	u64 learned;
 	u32 log_records;
 	bool inval_all;
 	struct dsm_pull pull[DSM_MAX_NODES];

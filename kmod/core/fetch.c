@@ -369,24 +369,6 @@ static void ask_again(struct dsm_engine *e, struct dsm_page *p, struct dsm_actio
 		send_fetch(e, p, DSM_NO_NODE, acts);
 }
 
-/*
- * What was told of the page was false: forget it, and ask again. The home has by then what was told truly of it until
- * now, and what is told from now on raises what is needed again. What was asked for is in this answer's past, so it is
- * not more than is needed now.
- */
-static int need_less(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_actions *acts)
-{
-	if (ver >= p->need || (p->state != DSM_PAGE_FET && p->state != DSM_PAGE_WRF))
-		return -EPROTO;
-	p->need = ver;
-	p->ver = min(p->ver, ver);
-	e->stats.false_news++;
-	acts->misled = true;
-	acts->misled_of = p->home;
-	ask_again(e, p, acts);
-	return 0;
-}
-
 static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_wire_page *body,
 		     const u8 *data, struct dsm_actions *acts)
 {
@@ -477,8 +459,6 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 		if (p->state == DSM_PAGE_UPG)
 			return ask_no_more(e, p, le16_to_cpu(body.home), acts);
 		return retry_at(e, p, le16_to_cpu(body.home), acts);
-	case DSM_PAGE_STATUS_NEVER:
-		return need_less(e, p, le64_to_cpu(body.ver), acts);
 	case DSM_PAGE_STATUS_CAST:
 		if (!dsm_bcast_takes(e, p) || body.grant != DSM_GRANT_NONE)
 			return -EPROTO;

@@ -307,10 +307,12 @@ static int on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *h
 {
 	struct dsm_wire_flag body;
 	struct dsm_waiter *w;
-	bool complete;
+	int complete;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	complete = dsm_know_take(e, from, from, hdr->flags, r, acts);
+	complete = dsm_know_take(e, from, from, hdr->flags, r);
+	if (complete < 0)
+		return -EPROTO;
 	w = dsm_request_find(e, le32_to_cpu(hdr->xid));
 	if (!w || w->peer != from || !list_empty(&w->cont.link))
 		return 0;	/* given up meanwhile */
@@ -354,7 +356,7 @@ int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	u32 xid = le32_to_cpu(hdr->xid);
 	struct dsm_wire_flag body;
-	bool complete;
+	int complete;
 
 	if (hdr->type == DSM_MSG_FLAG_REPLY || hdr->type == DSM_MSG_SYNC_REPLY)
 		return on_reply(e, from, hdr, r, acts);
@@ -363,7 +365,9 @@ int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	    (hdr->type == DSM_MSG_FLAG_OP &&
 	     dsm_manager(s, DSM_MSG_FLAG_OP, le64_to_cpu(body.key)) != e->self))
 		return -EPROTO;
-	complete = dsm_know_take(e, from, from, hdr->flags, r, acts);
+	complete = dsm_know_take(e, from, from, hdr->flags, r);
+	if (complete < 0)
+		return -EPROTO;
 	if (hdr->type == DSM_MSG_FLAG_OP && body.op == DSM_FLAG_CANCEL) {
 		cancel(e, s->id, le64_to_cpu(body.key), from, xid);
 		return 0;

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Knowledge: the log of interval records, vector times, acquires.
+ * Knowledge: the log of interval records, vector times, pulls, acquires.
  *
  * Records enter the log of their node only in order and without gaps, so a number per node
  * (known[]) describes the log. A message whose vector time is ahead of the log is followed by a
  * pull; what had to wait for it is a struct dsm_cont. The log is trimmed below what every
  * living node is known to have; over its cap it is trimmed anyway and whoever falls behind
  * invalidates everything (protocol.md 2.3). Never touches page bytes.
- *
- * Peers may be wrong. What a node says of its own intervals holds (never.c). What a message says of
- * others is believed as far as its records go; its vector time alone only makes this node pull. What a
- * peer says it knows may be too high by mistake: a pull says it again, and is taken at its word (I37).
  */
 #include "interval.h"
 #include "csm.h"
@@ -207,7 +203,6 @@ static void log_add(struct dsm_engine *e, struct dsm_interval *rec)
 {
 	list_add_tail(&rec->link, &e->log[rec->node]);
 	e->known[rec->node] = rec->seq;
-	e->learned++;
 	e->log_records++;
 	dsm_rsync_note(e, rec);
 }
@@ -226,7 +221,6 @@ void dsm_log_append_own(struct dsm_engine *e, struct list_head *notes)
 	list_for_each_entry_safe(rec, tmp, notes, link) {
 		list_del(&rec->link);
 		rec->seq = e->known[e->self] + 1;
-		rec->from = e->self;
 		log_add(e, rec);
 		e->applied[e->self] = rec->seq;
 		e->stats.intervals++;
@@ -235,7 +229,7 @@ void dsm_log_append_own(struct dsm_engine *e, struct list_head *notes)
 	enforce_cap(e);
 }
 
-static void take_record(struct dsm_engine *e, u16 peer, const struct dsm_wire_interval *head,
+static void take_record(struct dsm_engine *e, const struct dsm_wire_interval *head,
 			struct dsm_reader *r)
 {
 	u16 node = le16_to_cpu(head->node), count = le16_to_cpu(head->count), i;
@@ -249,7 +243,6 @@ static void take_record(struct dsm_engine *e, u16 peer, const struct dsm_wire_in
 	}
 	rec = dsm_pool_take(e, DSM_POOL_INTERVAL);
 	rec->node = node;
-	rec->from = peer;
 	rec->count = count;
 	rec->seq = seq;
 	for (i = 0; i < count; i++) {
@@ -280,15 +273,27 @@ static void adopt_time(struct dsm_engine *e, const u64 *times)
 		e->known[k] = times[k];
 		e->applied[k] = times[k];
 	}
-	e->learned++;
 	e->inval_all = true;
 	e->stats.inval_all++;
 }
 
-/* The head of a tail; the reader is at its records afterwards. Return: their number. */
-static u16 take_times(struct dsm_reader *r, u64 *times)
+/**
+ * dsm_know_take() - take the knowledge at the end of a message
+ * @e:     engine
+ * @peer:  sender
+ * @about: node whose vector time it is
+ * @flags: header flags
+ * @r:     reader at the tail, checked
+ *
+ * Context: engine lock held.
+ * Return: 1 our log holds all that the vector time names, 0 it does not, -EPROTO if it names
+ * intervals of ours that never were.
+ */
+int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct dsm_reader *r)
 {
+	u64 times[DSM_MAX_NODES] = {};
 	struct dsm_wire_know head;
+	int complete = 1;
 	u16 nodes, i;
 
 	dsm_reader_take(r, &head, sizeof(head));
@@ -299,63 +304,23 @@ static u16 take_times(struct dsm_reader *r, u64 *times)
 		dsm_reader_take(r, &t, sizeof(t));
 		times[i] = le64_to_cpu(t);
 	}
-	return le16_to_cpu(head.count);
-}
-
-/* I16: nobody can know more of us than we do: who says so shall hear it, and the rest of what it says holds. */
-static void check_own(struct dsm_engine *e, u16 about, u64 *times, struct dsm_actions *acts)
-{
-	if (times[e->self] <= e->known[e->self])
-		return;
-	dsm_know_never(e, about, times[e->self], acts);
-	times[e->self] = e->known[e->self];
-}
-
-/*
- * What a node says of itself takes the place of what was said of it, which may have been false: too little only makes
- * us send what it has. Messages are not in order, so it may be old: what is trimmed is not missed for that.
- */
-static void heard(struct dsm_engine *e, u16 about, const u64 *times, bool by_itself)
-{
-	u64 *had = e->peer_known[about];
-	u16 k;
-
-	for (k = 0; k < DSM_MAX_NODES; k++)
-		had[k] = max(times[k], by_itself ? min(had[k], e->floor[k]) : had[k]);
-}
-
-/**
- * dsm_know_take() - take the knowledge at the end of a message
- * @e:     engine
- * @peer:  sender
- * @about: node whose vector time it is; if it is not @peer, only what @about is said to have is taken
- * @flags: header flags
- * @r:     reader at the tail, checked
- * @acts:  actions
- *
- * Context: engine lock held.
- * Return: true if our log holds all that the vector time names.
- */
-bool dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct dsm_reader *r,
-		   struct dsm_actions *acts)
-{
-	u64 times[DSM_MAX_NODES] = {};
-	u16 count = take_times(r, times), i;
-	bool complete = true;
-
-	check_own(e, about, times, acts);
-	heard(e, about, times, about == peer);
-	for (i = 0; i < count; i++) {
+	/* I16: nobody can know more of us than we do. */
+	if (times[e->self] > e->known[e->self])
+		return -EPROTO;
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		e->peer_known[about][i] = max(e->peer_known[about][i], times[i]);
+	for (i = 0; i < le16_to_cpu(head.count); i++) {
 		struct dsm_wire_interval rec;
 
 		dsm_reader_take(r, &rec, sizeof(rec));
-		take_record(e, peer, &rec, r);
+		take_record(e, &rec, r);
 	}
 	if (about == peer) {
 		if (flags & DSM_HDR_INVAL_ALL)
 			adopt_time(e, times);
 		for (i = 0; i < DSM_MAX_NODES; i++)
-			complete &= times[i] <= e->known[i];
+			if (times[i] > e->known[i])
+				complete = 0;
 	}
 	for (i = 0; i < e->n_nodes; i++)
 		trim(e, i);
@@ -365,14 +330,13 @@ bool dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct d
 
 /**
  * dsm_know_board_record() - take a record that a peer's board shows
- * @e:    engine
- * @peer: whose board
- * @rec:  the record, not to be trusted
+ * @e:   engine
+ * @rec: the record, not to be trusted
  *
  * Context: engine lock held.
  * Return: false if it makes no sense.
  */
-bool dsm_know_board_record(struct dsm_engine *e, u16 peer, const struct dsm_board_record *rec)
+bool dsm_know_board_record(struct dsm_engine *e, const struct dsm_board_record *rec)
 {
 	u16 count = le16_to_cpu(rec->head.count);
 	struct dsm_reader r = dsm_reader_init(rec->notice, sizeof(rec->notice));
@@ -380,7 +344,7 @@ bool dsm_know_board_record(struct dsm_engine *e, u16 peer, const struct dsm_boar
 	if (!count || count > DSM_NOTICES_PER_RECORD || rec->head.reserved ||
 	    le16_to_cpu(rec->head.node) >= DSM_MAX_NODES)
 		return false;
-	take_record(e, peer, &rec->head, &r);
+	take_record(e, &rec->head, &r);
 	return true;
 }
 
@@ -430,6 +394,48 @@ bool dsm_know_ahead_of(const struct dsm_engine *e, u16 peer)
 	return false;
 }
 
+/* ---- pulls ---- */
+
+static void send_pull(struct dsm_engine *e, u16 peer, struct dsm_actions *acts)
+{
+	struct dsm_msgbuf *m =
+		dsm_msg_new(e, peer, DSM_CLASS_REQ, DSM_MSG_INTERVAL_PULL, 0, ++e->next_xid);
+
+	dsm_know_put_time(e, m, e->self);
+	dsm_act_send(acts, m);
+}
+
+/**
+ * dsm_pull() - get all that a peer knows, then go on with something
+ * @e:    engine
+ * @peer: who knows
+ * @c:    what waits for it
+ * @kind: how to go on
+ * @acts: actions
+ *
+ * A pull that is under way may have been answered before the peer learned what
+ * we need: a newcomer waits for the next one.
+ *
+ * Context: engine lock held.
+ */
+void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind, struct dsm_actions *acts)
+{
+	struct dsm_pull *pull = &e->pull[peer];
+
+	if (peer == e->self || !dsm_engine_alive(e, peer)) {
+		dsm_ready(e, acts, c, kind);
+		return;
+	}
+	c->kind = kind;
+	if (pull->busy) {
+		list_add_tail(&c->link, &pull->then);
+		return;
+	}
+	pull->busy = true;
+	list_add_tail(&c->link, &pull->now);
+	send_pull(e, peer, acts);
+}
+
 /**
  * dsm_know_on_pull() - message INTERVAL_PULL
  * @e:    engine
@@ -439,20 +445,78 @@ bool dsm_know_ahead_of(const struct dsm_engine *e, u16 peer)
  * @acts: actions
  *
  * Context: engine lock held.
+ * Return: 0 or -EPROTO.
  */
-void dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
-		      struct dsm_reader *r, struct dsm_actions *acts)
+int dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts)
 {
-	u64 times[DSM_MAX_NODES] = {};
 	struct dsm_msgbuf *m;
 
-	take_times(r, times);
-	check_own(e, from, times, acts);
-	/* I37: whatever was believed before, what is above that it lacks (mutant M130). */
-	memcpy(e->peer_known[from], times, sizeof(times));
+	if (dsm_know_take(e, from, from, 0, r) < 0)
+		return -EPROTO;
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_INTERVALS, 0, le32_to_cpu(hdr->xid));
 	dsm_know_put(e, m, from);
 	dsm_act_send(acts, m);
+	return 0;
+}
+
+static void ready_all(struct dsm_engine *e, struct list_head *conts, struct dsm_actions *acts)
+{
+	struct dsm_cont *c, *tmp;
+
+	list_for_each_entry_safe(c, tmp, conts, link) {
+		list_del(&c->link);
+		dsm_ready(e, acts, c, c->kind);
+	}
+}
+
+/**
+ * dsm_know_on_intervals() - message INTERVALS: the answer to a pull
+ * @e:    engine
+ * @from: sender
+ * @hdr:  header
+ * @r:    body, checked
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ * Return: 0 or -EPROTO.
+ */
+int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+			  struct dsm_reader *r, struct dsm_actions *acts)
+{
+	struct dsm_pull *pull = &e->pull[from];
+	int complete = dsm_know_take(e, from, from, hdr->flags, r);
+
+	if (complete < 0 || !pull->busy)
+		return -EPROTO;
+	if (!complete) {
+		send_pull(e, from, acts);
+		return 0;
+	}
+	ready_all(e, &pull->now, acts);
+	list_splice_tail_init(&pull->then, &pull->now);
+	pull->busy = !list_empty(&pull->now);
+	if (pull->busy)
+		send_pull(e, from, acts);
+	return 0;
+}
+
+/**
+ * dsm_know_peer_lost() - what a lost node knew can't be had: invalidate everything instead
+ * @e:    engine
+ * @node: the lost node
+ * @acts: actions
+ *
+ * Every diff it named was acknowledged by its home before, so refetching gives at least that.
+ *
+ * Context: engine lock held.
+ */
+void dsm_know_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
+{
+	e->inval_all = true;
+	e->pull[node].busy = false;
+	ready_all(e, &e->pull[node].now, acts);
+	ready_all(e, &e->pull[node].then, acts);
 }
 
 /* ---- acquire ---- */

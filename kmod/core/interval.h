@@ -25,30 +25,23 @@ bool dsm_know_check(struct dsm_reader *r);
 /*
  * Take the tail of a message from @peer: it describes @about (the peer itself, or the requester
  * in a PASS).
- * Return: all that the vector time names is in our log; false: something is missing (pull).
+ * Return: 1 all that the vector time names is in our log, 0 something is missing (pull), -EPROTO.
  */
-bool dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct dsm_reader *r,
-		   struct dsm_actions *acts);
+int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct dsm_reader *r);
 
 /* What a board shows (rsync.h): its records, then its vector time. */
 struct dsm_board_record;
-bool dsm_know_board_record(struct dsm_engine *e, u16 peer, const struct dsm_board_record *rec);
+bool dsm_know_board_record(struct dsm_engine *e, const struct dsm_board_record *rec);
 bool dsm_know_board_time(struct dsm_engine *e, u16 peer, const u64 *times);
 
 /* Pull from @peer, then put @c on the ready queue as @kind. */
 void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind,
 	      struct dsm_actions *acts);
-void dsm_pull_ahead(struct dsm_engine *e, u16 peer, struct dsm_actions *acts);
-void dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
-		      struct dsm_reader *r, struct dsm_actions *acts);
+int dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
+		     struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			  struct dsm_reader *r, struct dsm_actions *acts);
 void dsm_know_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
-
-/* ---- what turns out to be false (never.c) ---- */
-/* @to believes that we had intervals up to @claimed, which never were. */
-void dsm_know_never(struct dsm_engine *e, u16 to, u64 claimed, struct dsm_actions *acts);
-int dsm_know_on_never(struct dsm_engine *e, u16 from, struct dsm_reader *r, struct dsm_actions *acts);
 
 /* Add closed records of our own (list of struct dsm_interval without numbers). */
 void dsm_log_append_own(struct dsm_engine *e, struct list_head *notes);

@@ -12,22 +12,6 @@
 #include "lock.h"
 
 /**
- * dsm_lock_void() - a message of the manager is older than a probe that this node has heard of
- * @e:    engine
- * @l:    lock, managed elsewhere
- * @acts: actions
- *
- * It was under way for long, or that probe never was: the manager knows which (I39).
- *
- * Context: engine lock held.
- */
-void dsm_lock_void(struct dsm_engine *e, const struct dsm_lock *l, struct dsm_actions *acts)
-{
-	dsm_lock_send(e, l->manager, DSM_CLASS_RSP, DSM_MSG_LOCK_STATE, l, DSM_NO_NODE, DSM_LOCK_NONE, ESTALE,
-		      acts);
-}
-
-/**
  * dsm_lock_probed() - the manager looks for the token after a loss
  * @e:     engine
  * @l:     lock, managed elsewhere
@@ -40,10 +24,8 @@ void dsm_lock_void(struct dsm_engine *e, const struct dsm_lock *l, struct dsm_ac
  */
 void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts)
 {
-	if (epoch <= l->epoch) {
-		dsm_lock_void(e, l, acts);
+	if (epoch <= l->epoch)
 		return;
-	}
 	l->epoch = epoch;
 	l->next = DSM_NO_NODE;
 	l->flags &= ~DSM_LOCKF_LATE;

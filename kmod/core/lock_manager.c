@@ -226,27 +226,7 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 
 /* ---- messages ---- */
 
-/*
- * The manager alone counts the probes, so a node that has heard of a later one was told what is not true, and takes what
- * is true for void. A probe beyond that one is void nowhere, and asks all that count (I39).
- */
-static void catch_up(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts)
-{
-	e->stats.false_news++;
-	l->epoch = epoch;
-	start_probe(e, l, DSM_NO_NODE, acts);
-}
-
-/* A message of the manager was void there: does the node believe in a probe that never was, or not answer this one? */
-static bool is_misled(const struct dsm_lock *l, u16 from, u8 type, u32 status, u32 epoch)
-{
-	if (epoch > l->epoch)
-		return true;
-	return type == DSM_MSG_LOCK_STATE && status && epoch == l->epoch &&
-	       l->flags & DSM_LOCKF_PROBING && l->probe & 1ull << from;
-}
-
-static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 state, bool complete,
+static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 state, int complete,
 			struct dsm_actions *acts)
 {
 	bool taken = (l->tail == from || l->flags & DSM_LOCKF_LOST) &&
@@ -267,13 +247,11 @@ static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 s
 }
 
 static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
-			      const struct dsm_wire_lock *body, struct dsm_lock *l, bool complete,
+			      const struct dsm_wire_lock *body, struct dsm_lock *l, int complete,
 			      struct dsm_actions *acts)
 {
-	u32 epoch = le64_to_cpu(body->serial);
+	u64 epoch = le64_to_cpu(body->serial);
 
-	if (is_misled(l, from, type, le32_to_cpu(body->status), epoch))
-		catch_up(e, l, epoch, acts);
 	switch (type) {
 	case DSM_MSG_LOCK_REQ:
 	case DSM_MSG_LOCK_TRY:
@@ -296,7 +274,7 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 		return 0;
 	default:	/* DSM_MSG_LOCK_STATE */
 		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) ||
-		    epoch != l->epoch || body->status)
+		    epoch != l->epoch)
 			return 0;
 		l->probe &= ~(1ull << from);
 		if (body->state != DSM_LOCK_NONE)
@@ -308,7 +286,7 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 }
 
 static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock *body,
-		     struct dsm_lock *l, bool complete, struct dsm_actions *acts)
+		     struct dsm_lock *l, int complete, struct dsm_actions *acts)
 {
 	l->flags |= body->state & DSM_LOCKF_DEAD;
 	/* It left before it was asked: nobody has said so. */
@@ -326,7 +304,7 @@ static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock 
 }
 
 static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
-			   const struct dsm_wire_lock *body, struct dsm_lock *l, bool complete,
+			   const struct dsm_wire_lock *body, struct dsm_lock *l, int complete,
 			   struct dsm_actions *acts)
 {
 	u16 node = le16_to_cpu(body->node);
@@ -338,18 +316,14 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 		 * Void if older than a probe that we answered,
 		 * or if the token has left us since.
 		 */
-		if (epoch < l->epoch)
-			dsm_lock_void(e, l, acts);
 		if (epoch < l->epoch || l->state == DSM_LOCK_NONE)
 			return 0;
 		l->epoch = epoch;
 		dsm_lock_pass(e, l, node, acts);
 		return 0;
 	case DSM_MSG_LOCK_TRY_PASS:
-		if (epoch < l->epoch) {
-			dsm_lock_void(e, l, acts);
+		if (epoch < l->epoch)
 			return 0;
-		}
 		l->epoch = epoch;
 		dsm_lock_send(e, from, DSM_CLASS_RSP, DSM_MSG_LOCK_TRY_DONE, l, node,
 			      dsm_lock_try_here(e, l, node, acts), 0, acts);
@@ -390,11 +364,11 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 {
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	struct dsm_wire_lock body;
-	bool to_manager, complete = true;
 	struct dsm_lock *l;
+	int complete = 1, err;
+	bool to_manager;
 	u16 manager;
 	u64 key;
-	int err;
 
 	dsm_reader_take(r, &body, sizeof(body));
 	key = le64_to_cpu(body.key);
@@ -410,11 +384,13 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 	if (hdr->type == DSM_MSG_LOCK_PASS || hdr->type == DSM_MSG_LOCK_TRY_PASS) {
 		u16 node = le16_to_cpu(body.node);
 
-		if (node >= DSM_MAX_NODES || node == e->self)
+		if (node >= DSM_MAX_NODES || node == e->self ||
+		    dsm_know_take(e, from, node, 0, r) < 0)
 			return -EPROTO;
-		dsm_know_take(e, from, node, 0, r, acts);
 	} else if (dsm_reader_left(r)) {
-		complete = dsm_know_take(e, from, from, hdr->flags, r, acts);
+		complete = dsm_know_take(e, from, from, hdr->flags, r);
+		if (complete < 0)
+			return -EPROTO;
 	}
 	l = dsm_lock_get(e, s, key);
 	if (to_manager)

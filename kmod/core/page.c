@@ -461,15 +461,6 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 	}
 }
 
-/*
- * Every version that anybody was told of was given out here, or by a home before that told its number when the page
- * moved (I13, I46). Who needs a later one was told what is not true, and would ask for ever (I38).
- */
-static bool never_was(const struct dsm_engine *e, const struct dsm_page *p, u64 need)
-{
-	return p->home == e->self && p->state != DSM_PAGE_FREE && need > p->ver;
-}
-
 /**
  * dsm_page_on_fetch() - message FETCH
  * @e:    engine
@@ -502,10 +493,7 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
 	if (!p || dsm_page_is_sc(p) || (body.owner && !dsm_page_has_word(p)))
 		return -EPROTO;
-	if (never_was(e, p, to.need))
-		reply_page(e, p, &to, DSM_PAGE_STATUS_NEVER, DSM_GRANT_NONE, e->self, acts);
-	else
-		dsm_page_serve(e, p, &to, acts);
+	dsm_page_serve(e, p, &to, acts);
 	return 0;
 }
 

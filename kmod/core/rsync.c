@@ -155,29 +155,6 @@ void dsm_rsync_note(struct dsm_engine *e, const struct dsm_interval *rec)
 }
 
 /**
- * dsm_rsync_unnote() - records of a node turned out to be false
- * @e:    engine
- * @node: the node
- * @last: its last record that is not
- *
- * Context: engine lock held. The board shows them no more when it is published next.
- */
-void dsm_rsync_unnote(struct dsm_engine *e, u16 node, u64 last)
-{
-	u64 i, n = 0, count;
-	struct dsm_board *b;
-
-	if (!e->rsync)
-		return;
-	b = &e->rsync->next;
-	count = le64_to_cpu(b->count);
-	for (i = 0; i < count; i++)
-		if (le16_to_cpu(b->record[i].head.node) != node || le64_to_cpu(b->record[i].head.seq) <= last)
-			b->record[n++] = b->record[i];
-	b->count = cpu_to_le64(n);
-}
-
-/**
  * dsm_rsync_publish() - write what this node knows on its board
  * @e: engine with its memory
  *
@@ -266,7 +243,7 @@ bool dsm_rsync_take(struct dsm_engine *e, u16 from, const union dsm_board_slot *
 	for (i = 0; i < DSM_MAX_NODES; i++)
 		times[i] = le64_to_cpu(b->time[i]);
 	for (i = 0; i < le64_to_cpu(b->count); i++)
-		if (!dsm_know_board_record(e, from, &b->record[i]))
+		if (!dsm_know_board_record(e, &b->record[i]))
 			return false;
 	return dsm_know_board_time(e, from, times);
 }

@@ -107,8 +107,6 @@ struct dsm_xfer *dsm_rsync_read(struct dsm_engine *e, u16 from, u8 kind, u32 reg
 bool dsm_rsync_enclose(struct dsm_engine *e, struct dsm_xfer *x);
 /* A record came into our log. */
 void dsm_rsync_note(struct dsm_engine *e, const struct dsm_interval *rec);
-/* Records of @node above @last were false. */
-void dsm_rsync_unnote(struct dsm_engine *e, u16 node, u64 last);
 /* Take what a board of @from says: do we know all that it knew? */
 bool dsm_rsync_take(struct dsm_engine *e, u16 from, const union dsm_board_slot *slot);
 /* A free word of ours, or -ENOSPC. It is 0. */

@@ -17,7 +17,7 @@ struct dsm_core_stats {
 	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received,
 		notices_written, inval_all;
 	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;
-	u64 requests_refused, false_news;
+	u64 requests_refused;
 	/* Pages: granted without asking, read, written into the frame; fetched ahead. */
 	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
 	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 16u
+#define DSM_WIRE_VERSION 15u
 #endif
 
 /**
@@ -73,7 +73,6 @@
  * @DSM_MSG_RLOCK:           REQ: sync=rdma: to a lock's manager: its word is wanted, or its queue broke
  * @DSM_MSG_RLOCK_REPLY:     RSP: where the word is, or that its queue is void
  * @DSM_MSG_RSYNC_KEY:       REQ: sync=rdma: registration of the sender's mail
- * @DSM_MSG_NEVER:           REQ: the receiver believes in intervals of the sender that never were
  * @DSM_MSG_SC_GET:          REQ: to the home: a copy to read, or the only one
  * @DSM_MSG_SC_RECALL:       FWD: home to who has a copy: give it up
  * @DSM_MSG_SC_BACK:         RSP: to the home: given up, with the bytes if they may have changed
@@ -138,7 +137,6 @@ enum dsm_msg_type {
 	DSM_MSG_RLOCK = 150,
 	DSM_MSG_RLOCK_REPLY = 151,
 	DSM_MSG_RSYNC_KEY = 152,
-	DSM_MSG_NEVER = 153,
 	DSM_MSG_TYPE_END
 };
 
@@ -239,7 +237,6 @@ enum dsm_page_status {
 	DSM_PAGE_STATUS_GONE,		/* lost with the node that had the only copy */
 	DSM_PAGE_STATUS_MOVED,		/* you are home now: struct dsm_wire_moved follows */
 	DSM_PAGE_STATUS_CAST,		/* it was multicast: struct dsm_wire_told follows */
-	DSM_PAGE_STATUS_NEVER,		/* the version that you need never was: there are none above @ver */
 };
 
 /*
@@ -391,13 +388,6 @@ struct dsm_wire_know {
 };
 static_assert(sizeof(struct dsm_wire_know) == 8);
 
-/* NEVER: the sender's last interval, and a later one that the receiver has said it knows: what is between them is false. */
-struct dsm_wire_never {
-	__le64 last;
-	__le64 claimed;
-};
-static_assert(sizeof(struct dsm_wire_never) == 16);
-
 /* Notices of one interval record; a larger interval is several consecutive ones. */
 #define DSM_NOTICES_PER_RECORD 6
 
@@ -424,11 +414,9 @@ struct dsm_wire_lock {
 	/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no */
 	u8 state;
 	u8 reserved;
-	__le32 status;			/* REFUSED: positive errno; STATE: ESTALE: what the manager said is void here */
-	__le64 serial;			/* probes of the manager that the sender has heard of */
+	__le32 status;			/* REFUSED: positive errno */
+	__le64 serial;			/* place in the manager's queue */
 };
-/* A manager probes at most once for each node that is lost; one byte cannot be wrong by more than leaves room above. */
-#define DSM_LOCK_PROBES_MAX (1ull << 30)
 static_assert(sizeof(struct dsm_wire_lock) == 24);
 
 enum dsm_rlock_op { DSM_RLOCK_OPEN, DSM_RLOCK_BROKEN, DSM_RLOCK_LOST };

@@ -10,7 +10,7 @@ import os
 import re
 
 from faults import fault
-from scene import (CALL_SECONDS, comes, counters, drop_region, expect, kill_all, living, make_region, peer,
+from scene import (CALL_SECONDS, comes, drop_region, expect, kill_all, living, make_region, peer,
                    ranks, region, start_ranks, status)
 from vm.channel import GuestError
 from wire import XFER, again
@@ -18,7 +18,6 @@ from wire import XFER, again
 SEED = int(os.environ.get("SEED", "1"))
 ROUND_SECONDS = 3.0
 RESTARTS = 60
-STAY_ROUNDS = int(os.environ.get("ROUNDS", "6"))
 
 # What the programs below send in any case; enum dsm_msg_type has the numbers, and 0 is an answer without a body.
 SURE = {0: "brief PAGE", 10: "FETCH", 11: "PAGE", 20: "DIFF", 21: "DIFF_ACK", 22: "DIFF_DIRECT", 50: "LOCK_REQ",
@@ -53,9 +52,9 @@ def changed(node):
     return [int(t) for t in re.findall(r"fault: to node \d+: type (\d+), byte", node.dmesg())]
 
 
-def arm(node, ident, types, seed):
+def arm(node, ident, types):
     """Change the first message of each of these types to a node."""
-    node.check(["sh", "-ec", f'for t in "$@"; do echo "fault {ident} body $t {seed}" > {XFER}; done',
+    node.check(["sh", "-ec", f'for t in "$@"; do echo "fault {ident} body $t {SEED}" > {XFER}; done',
                 "sh", *map(str, types)])
 
 
@@ -94,11 +93,8 @@ def say_calls(actors, keys):
                 actor.write(words.encode() + b"\n")
 
 
-def one_round(c, a, b, types, seed, anew):
-    """Programs run while the first message of each type is changed; reasons of losses.
-
-    @anew: nobody keeps what it knows; else only a node that was lost joins again.
-    """
+def one_round(c, a, b, types):
+    """Programs run while the first message of each type is changed; reasons of losses."""
     idents = [status(b)["node"], status(a)["node"]]
     names, jobs, actors = [], [], []
     before = len(changed(a))
@@ -108,7 +104,7 @@ def one_round(c, a, b, types, seed, anew):
             name = make_region(c, "64K", *settings.split(","))
             names.append(name)
         # Some messages are sent only when programs begin.
-        arm(a, idents[0], types, seed)
+        arm(a, idents[0], types)
         for (words, _), name in zip(PROGRAMS, names):
             jobs += start_ranks(c, [str(w).replace("REGION", name) for w in words])
         # Any of them may fail to begin, and those before it must still be ended.
@@ -126,12 +122,10 @@ def one_round(c, a, b, types, seed, anew):
     finally:
         end(jobs)
     reasons = [peer(x, i) for x, i in zip((a, b), idents)]
-    if anew or is_lost(a, b, idents):
-        again(c, b)
+    again(c, b)
     for name in names:
         drop_region(c, name)
-    if anew:
-        all_anew(a, b)
+    all_anew(a, b)
     lost = [r.get("reason", "") for r in reasons if r["state"] == "lost"]
     expect(not lost or any(r and not r.startswith(VAGUE) for r in lost),
            f"lost without a reason: {lost} after {changed(a)[before:]}")
@@ -146,7 +140,7 @@ def changed_bodies_do_no_harm(c):
     # Who manages a barrier or lock, and so which messages a node sends, is another one in each round.
     while left and rounds < RESTARTS and idle < (8 if set(left) & set(SURE) else 2):
         done = len(changed(a))
-        refused += bool(one_round(c, a, b, left, SEED, True))
+        refused += bool(one_round(c, a, b, left))
         new = changed(a)[done:]
         idle = 0 if new else idle + 1
         rounds += 1
@@ -158,27 +152,6 @@ def changed_bodies_do_no_harm(c):
     expect(not missed, f"never sent: {[SURE[t] for t in missed]}")
     with region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 2, 20, 4])
-
-
-def nodes_stay_of_use(c):
-    """Nobody believes for ever what was changed: the same nodes, round after round, and an honest one among them.
-
-    After each round all nodes use new regions together, and nobody waits in vain.
-    """
-    a, b = living(c)[:2]
-    refused = 0
-    for seed in range(SEED, SEED + STAY_ROUNDS):
-        refused += bool(one_round(c, a, b, {**SURE, **OTHERS}, seed, False))
-        with region(c, "64K", "home=rr") as name:
-            ranks(c, ["counter", name, 2, 20, 4])
-            # To open it is an acquire, to close it a release.
-            for node in living(c):
-                node.check(["dd", f"if=/dev/dsm-{name}", "of=/dev/null", "bs=4k", "count=1"])
-        with region(c, "64K", "home=rr,sync=rdma") as name:
-            ranks(c, ["sharing", name, 4, 25])
-    news = [counters(n)["false_news"] for n in living(c)]
-    print(f"# bodies: seeds {SEED} to {seed}: {len(changed(a))} changed, {refused} rounds refused, "
-          f"false news by node: {' '.join(map(str, news))}", flush=True)
 
 
 def changed_control_does_no_harm(c):

@@ -347,8 +347,6 @@ const struct litmus litmus_list[] = {
 	{ "L10flag", 3, 4, { A, A, B, C }, 0, { l10_flag_a1, l10_flag_a2, l10_flag_b, l10_flag_c }, NULL },
 	{ "L11", 2, 3, { B, A, A }, 0, { l11_b, l11_a1, l11_a2 }, NULL },
 	{ "L12", 3, 3, { A, B, C }, 0, { l12_a, l12_b, l12_c }, NULL },
-	{ "lie", 3, 3, { A, B, C }, LITMUS_LIE, { l12_a, l12_b, l12_c }, NULL },
-	{ "lie-L8", 3, 3, { A, B, C }, LITMUS_LIE | LITMUS_QUIET, { l8_s, l8_s, l8_s }, l8_small_final },
 	{ "L13", 2, 3, { A, A, B }, 0, { l13_a1, l13_a2, l13_b }, NULL },
 	{ "L14", 3, 4, { A, A, B, C }, 0, { l14_a1, l14_a2, l14_b, l14_c }, NULL },
 	{ "L15", 2, 3, { A, A, B }, LITMUS_QUIET, { l15_a1, l15_a2, l15_b }, NULL },

@@ -40,7 +40,6 @@ static const char *type_name(u8 type)
 	case DSM_MSG_RLOCK: return "RLOCK";
 	case DSM_MSG_RLOCK_REPLY: return "RLOCK_REPLY";
 	case DSM_MSG_RSYNC_KEY: return "RSYNC_KEY";
-	case DSM_MSG_NEVER: return "NEVER";
 	case DSM_MSG_CSM_NOTICE: return "CSM_NOTICE";
 	case DSM_MSG_CSM_NOTICE_ACK: return "CSM_NOTICE_ACK";
 	case DSM_MSG_CSM_DROP: return "CSM_DROP";
@@ -140,53 +139,12 @@ static void expand(struct node *n, struct dsm_msgbuf *m)
 		fail("%c has no answer for %u", 'A' + m->dst, m->brief);
 }
 
-/* Nobody is told that what it believes never was, unless somebody lied (I37, I38). */
-static void check_never(const struct dsm_msgbuf *m)
-{
-	struct dsm_wire_page page;
-
-	if (w.l->flags & LITMUS_LIE)
-		return;
-	if (m->data[0] == DSM_MSG_PAGE)
-		memcpy(&page, m->data + DSM_HDR_BYTES, sizeof(page));
-	else
-		page.status = DSM_PAGE_STATUS_DATA;
-	if (m->data[0] == DSM_MSG_NEVER || page.status == DSM_PAGE_STATUS_NEVER)
-		fail("an honest %c is said to believe what never was", 'A' + m->dst);
-}
-
-/*
- * Some messages of locks name intervals that never were, of any node. No records lie, and a node that adopts a vector
- * time for want of them would be right to.
- */
-static void lie(struct dsm_msgbuf *m, u32 id)
-{
-	u8 *at = m->data + DSM_HDR_BYTES + sizeof(struct dsm_wire_lock);
-	u32 node = id / 3 % w.l->nodes;
-	struct dsm_wire_know head;
-	__le64 time;
-
-	if (!(w.l->flags & LITMUS_LIE) || id % 3 || m->data[1] & DSM_HDR_INVAL_ALL ||
-	    (m->data[0] != DSM_MSG_LOCK_REQ && m->data[0] != DSM_MSG_LOCK_PASS && m->data[0] != DSM_MSG_LOCK_GRANT))
-		return;
-	memcpy(&head, at, sizeof(head));
-	if (node >= le16_to_cpu(head.nodes))
-		return;
-	at += sizeof(head) + node * sizeof(time);
-	memcpy(&time, at, sizeof(time));
-	time = cpu_to_le64(le64_to_cpu(time) + 3);
-	memcpy(at, &time, sizeof(time));
-	say("%s #%u lies: %c has %llu intervals", type_name(m->data[0]), id, 'A' + node,
-	    (unsigned long long)le64_to_cpu(time));
-}
-
 /* A message leaves an engine. */
 void post(struct node *n, struct dsm_msgbuf *m)
 {
 	struct flying *f;
 	__le16 len;
 
-	check_never(m);
 	if (m->dst >= w.l->nodes || m->dst == node_id(n))
 		fail("message %s from %c to node %u", type_name(m->data[0]), 'A' + node_id(n), m->dst);
 	if (w.node[m->dst].dead || n->lost & 1u << m->dst) {
@@ -198,7 +156,6 @@ void post(struct node *n, struct dsm_msgbuf *m)
 	f = &w.flying[w.n_flying++];
 	*f = (struct flying){ .m = m, .id = w.next_msg++, .src = node_id(n), .posted = m->page,
 			      .stamp = ++w.next_stamp };
-	lie(m, f->id);
 	if (m->page && !w.set.late_dma)
 		read_frame(f);
 	if (m->sink)

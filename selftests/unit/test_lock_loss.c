@@ -345,103 +345,6 @@ static int inject(u16 to, u16 from, u8 type, u16 node, u8 flags)
 	return world_inject(to, from, m);
 }
 
-/* A message of the manager about probe @probe; of a node, with @status, about what is void there. */
-static struct dsm_msgbuf *about_probe(u8 type, u16 node, u64 probe, u32 status)
-{
-	struct dsm_wire_lock body = { .key = cpu_to_le64(K), .node = cpu_to_le16(node),
-				      .status = cpu_to_le32(status), .serial = cpu_to_le64(probe) };
-	struct dsm_msgbuf *m = world_forge(type, WORLD_REGION, 1);
-
-	dsm_wire_put(m, &body, sizeof(body));
-	if (type == DSM_MSG_LOCK_PASS || type == DSM_MSG_LOCK_TRY_PASS)
-		world_put_times(m, 3, 0);
-	return m;
-}
-
-/* One wrong byte in a PASS, and what the manager said next was void for ever. */
-static void reg_probe_that_never_was_is_followed_by_one(void **state)
-{
-	static const struct { bool lock, try; } rows[] = { { true, false }, { false, true }, { true, true } };
-	struct dsm_waiter a, b;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		world_start(3);
-		K = world_key(DSM_MSG_LOCK_REQ, A, 0);
-		assert_int_equal(world_lock(C, K, 30), 0);
-		/* "B comes after you", with a number of probes that is not true. */
-		assert_int_equal(world_inject(C, A, about_probe(DSM_MSG_LOCK_PASS, B, 77, 0)), 0);
-		assert_int_equal(lock_at(C)->epoch, 77);
-		lock_at(C)->next = DSM_NO_NODE;
-		if (rows[i].lock)
-			world_lock_begin(B, K, &b, 20, false);
-		if (rows[i].try)
-			world_lock_begin(A, K, &a, 10, true);
-		world_run();
-		assert_true(!rows[i].try || a.done);
-		assert_true(lock_at(A)->epoch > 77);
-		assert_int_equal(world_engine(A)->stats.false_news, 1);
-		assert_int_equal(world_unlock(C, K, 30), 0);
-		world_run();
-		if (rows[i].lock) {
-			unit_require(b.done && !b.status, "row %u", i);
-			assert_int_equal(world_unlock(B, K, 20), 0);
-		}
-		assert_int_equal(world_lock(A, K, 10), 0);
-		world_stop();
-	}
-	world_start(3);
-}
-
-static void request_of_who_believes_in_a_later_probe_is_served(void **state)
-{
-	struct dsm_waiter b;
-
-	assert_int_equal(world_lock(B, K, 20), 0);
-	w.held[DSM_MSG_LOCK_REQ] = true;
-	world_lock_begin(C, K, &b, 30, false);
-	world_run();
-	((struct dsm_wire_lock *)world_body(DSM_MSG_LOCK_REQ))->serial = cpu_to_le64(5);
-	w.held[DSM_MSG_LOCK_REQ] = false;
-	world_run();
-	assert_int_equal(lock_at(A)->epoch, 6);
-	assert_int_equal(lock_at(B)->epoch, 6);
-	world_unlock(B, K, 20);
-	world_run();
-	assert_true(b.done);
-	assert_int_equal(b.status, 0);
-}
-
-static void old_message_of_the_manager_is_answered_and_changes_nothing(void **state)
-{
-	static const u8 types[] = { DSM_MSG_LOCK_PASS, DSM_MSG_LOCK_TRY_PASS, DSM_MSG_LOCK_PROBE };
-	u32 i, epoch;
-
-	assert_int_equal(world_lock(C, K, 30), 0);
-	world_lock(B, world_key(DSM_MSG_LOCK_REQ, A, 1), 20);
-	lock_at(C)->epoch = 4;
-	lock_at(A)->epoch = 4;
-	for (i = 0; i < ARRAY_SIZE(types); i++) {
-		assert_int_equal(world_inject(C, A, about_probe(types[i], B, 3, 0)), 0);
-		assert_int_equal(world_count(DSM_MSG_LOCK_STATE), 1);
-		world_run();
-	}
-	epoch = lock_at(A)->epoch;
-	assert_int_equal(epoch, 4);
-	assert_int_equal(lock_at(C)->next, DSM_NO_NODE);
-	assert_int_equal(world_engine(A)->stats.false_news, 0);
-	assert_int_equal(world_unlock(C, K, 30), 0);
-}
-
-static void number_of_probes_that_no_cluster_lives_to_see_is_refused(void **state)
-{
-	static const u64 probes[] = { 1ull << 30, 1ull << 32, ~0ull };
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		assert_int_equal(world_inject(C, A, about_probe(DSM_MSG_LOCK_PROBE, B, probes[i], 0)), -EPROTO);
-}
-
 static void second_token_is_refused(void **state)
 {
 	world_lock(C, K, 30);
@@ -527,10 +430,6 @@ int main(void)
 		T(stray_token_goes_home),
 		cmocka_unit_test(loss_of_a_node_whose_try_is_out),
 		T(second_loss_during_a_probe),
-		cmocka_unit_test_setup_teardown(reg_probe_that_never_was_is_followed_by_one, NULL, stop),
-		T(request_of_who_believes_in_a_later_probe_is_served),
-		T(old_message_of_the_manager_is_answered_and_changes_nothing),
-		T(number_of_probes_that_no_cluster_lives_to_see_is_refused),
 		T(second_token_is_refused),
 		T(return_of_a_token_one_does_not_have_is_refused),
 		T(pass_must_name_another_node),

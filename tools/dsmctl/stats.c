@@ -107,7 +107,6 @@ static const struct {
 	[DSM_STAT_BCAST_PAGES] = { "bcast_pages", "pages multicast as home" },
 	[DSM_STAT_BCAST_HITS] = { "bcast_hits", "pages received by multicast" },
 	[DSM_STAT_BCAST_LOST] = { "bcast_lost", "multicast, and asked for again" },
-	[DSM_STAT_FALSE_NEWS] = { "false_news", "told of what never was" },
 };
 
 /* Counters that regions have; the others are of the node only. */
