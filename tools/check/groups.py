@@ -46,7 +46,7 @@ GROUPS = (
     guests("cluster-quick", "cluster", "6.12", "quick", ("quick",), 1, 300),
     Group("lint", ["tools/check/lint"], ("check", "lint", "all"), 2.5, 600),
     Group("model", ["selftests/model/run"], ("check", "model"), 6, 1200, DSM_TESTS="full"),
-    guests("cluster-6.12", "cluster", "6.12", "check", ("check",), 8, 1200),
+    guests("cluster-6.12", "cluster", "6.12", "check", ("check",), 8, 2400),
     guests("ksft-6.1", "ksft", "6.1", "full", ("check", "all"), 1, 600),
     guests("cluster-6.1", "cluster", "6.1", "quick", ("check",), 1, 600),
     Group("guests", ["selftests/qemu/run"], ("check", "all"), 1, 600),
