@@ -2,7 +2,7 @@
 // Copyright (C) 2026 The dsm authors
 /* Device files and regions: opening, permissions, creating, destroying, refusals with their text. */
 #include <arpa/inet.h>
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 
 #define TIB (1ull << 40)

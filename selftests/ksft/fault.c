@@ -2,7 +2,7 @@
 // Copyright (C) 2026 The dsm authors
 /* Page faults of many threads and processes at once, with releases and acquires between. */
 #include <pthread.h>
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 
 #define PAGES 64

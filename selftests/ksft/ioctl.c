@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (C) 2026 The dsm authors
 /* Length and flag rules, the same for every ioctl; one variant per ioctl. */
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 
 #define BAD_FLAG 0x40000000u

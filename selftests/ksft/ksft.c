@@ -6,7 +6,7 @@
 #include "ksft.h"
 
 /* Bound of every wait for a state; guests are emulated, sometimes on a busy machine. */
-#define WAIT_MS 20000
+#define WAIT_MS 60000
 
 static uint64_t now_ms(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Copyright (C) 2026 The dsm authors
 /* What can be mapped, and what the calls on mappings do: mprotect, mremap, munmap, madvise, fork. */
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 
 #define PAGES 64

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 #include "remote.h"
 
@@ -203,7 +203,7 @@ TEST_F(remote, direct_io_writes_and_reads)
  * The device writes one half of each page here while the partner writes and releases the
  * other half there, and this node releases and acquires all the time (decisions P9).
  */
-TEST_F_TIMEOUT(remote, direct_io_meets_false_sharing_and_releases, 120)
+TEST_F(remote, direct_io_meets_false_sharing_and_releases)
 {
 	struct iovec v[REMOTE_PAGES];
 	int fd = open(DISK, O_RDWR | O_DIRECT), i, rounds = 0;
@@ -413,7 +413,7 @@ static uint64_t stores_lost(struct remote *t, bool toggle)
 	return t->o->wrong;
 }
 
-TEST_F_TIMEOUT(remote, no_store_escapes_a_concurrent_release, 120)
+TEST_F(remote, no_store_escapes_a_concurrent_release)
 {
 	int round;
 
@@ -423,7 +423,7 @@ TEST_F_TIMEOUT(remote, no_store_escapes_a_concurrent_release, 120)
 	}
 }
 
-TEST_F_TIMEOUT(remote, no_store_escapes_release_and_mprotect, 120)
+TEST_F(remote, no_store_escapes_release_and_mprotect)
 {
 	int round;
 

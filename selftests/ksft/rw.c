@@ -2,7 +2,7 @@
 // Copyright (C) 2026 The dsm authors
 /* read, write and lseek of a region's file, at every place and with every kind of buffer. */
 #include <sys/uio.h>
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 
 #define GIB (1ull << 30)

@@ -3,7 +3,7 @@
 /* Locks, barriers and flags as one node sees them; signals and deaths of the processes that use them. */
 #include <pthread.h>
 #include <time.h>
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 
 FIXTURE(sync) {

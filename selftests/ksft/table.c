@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 #include "../../userspace/lib/fast.h"
 

@@ -15,7 +15,7 @@
 /* Any key; key K + i has its manager on another node for some i. */
 #define K 100ull
 
-#define WAIT_SECONDS 20
+#define WAIT_SECONDS 60
 
 FIXTURE(uring) {
 	struct region r;
