@@ -90,7 +90,7 @@ help:
 	'make bench          times of everything beside raw verbs, in guests (at most 20 minutes);' \
 	'                    JSON=FILE writes them down, FULL=1 takes all settings, DOC=1 puts' \
 	'                    tables and plots into Documentation/performance.rst' \
-	'make check          every test; last line "N passed, N failed" (at most 45 minutes)' \
+	'make check          tests of everything; last line "N passed, N failed" (at most 45 minutes)' \
 	'make check-all      the same with all settings, long runs and 6.1, in 16 shards of at most' \
 	'                    40 minutes; SHARD=2/16: one; make check-all-report: what has run' \
 	'make quick          the part of check that fits into 8 minutes' \

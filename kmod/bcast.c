@@ -4,7 +4,6 @@
  * The memory of bcast=adaptive on this node, made with the first such region and taken back when this node leaves; the
  * group that multicasts go to; and the clock of those who wait for one. What is in the memory is the core's business.
  */
-#include <linux/hrtimer.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -23,14 +22,6 @@ static void expire_work(struct work_struct *work)
 	dsm_step_end(n, &acts);
 }
 
-static enum hrtimer_restart on_alarm(struct hrtimer *timer)
-{
-	struct dsm_node *n = container_of(timer, struct dsm_node, bcast_expire.timer);
-
-	queue_work(system_highpri_wq, &n->bcast_expire.work);
-	return HRTIMER_NORESTART;
-}
-
 /**
  * dsm_bcast_init() - a node appears
  * @n: node
@@ -40,9 +31,7 @@ static enum hrtimer_restart on_alarm(struct hrtimer *timer)
 void dsm_bcast_init(struct dsm_node *n)
 {
 	mutex_init(&n->bcast_lock);
-	INIT_WORK(&n->bcast_expire.work, expire_work);
-	hrtimer_init(&n->bcast_expire.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	n->bcast_expire.timer.function = on_alarm;
+	dsm_alarm_init(&n->bcast_expire, system_highpri_wq, expire_work);
 }
 
 /**
@@ -54,7 +43,7 @@ void dsm_bcast_init(struct dsm_node *n)
  */
 void dsm_bcast_alarm(struct dsm_node *n, u64 at_ns)
 {
-	hrtimer_start(&n->bcast_expire.timer, ns_to_ktime(at_ns), HRTIMER_MODE_ABS);
+	dsm_alarm_set(&n->bcast_expire, at_ns);
 }
 
 static void destroy(struct dsm_bcast *b)
@@ -156,9 +145,8 @@ void dsm_bcast_free(struct dsm_node *n)
 	mutex_lock(&n->bcast_lock);
 	if (n->bcast) {
 		dsm_net_mcast_close(n->net);
-		/* No page waits any more, so nobody arms it. */
-		hrtimer_cancel(&n->bcast_expire.timer);
-		cancel_work_sync(&n->bcast_expire.work);
+		/* No page waits any more, so nobody sets it. */
+		dsm_alarm_stop(&n->bcast_expire);
 		set(n, NULL);
 		destroy(n->bcast);
 	}

@@ -168,8 +168,8 @@ static bool reserve_pins(struct dsm_node *n, u32 pages)
 
 	if (!limit)
 		limit = totalram_pages() / 4;
-	/* Of the machine. */
-	limit /= dsm_param_nodes;
+	/* The machine's nodes share it, and each may have a chunk. */
+	limit = max_t(unsigned long, limit / dsm_param_nodes, min_t(unsigned long, limit, DSM_CHUNK_PAGES));
 	if (atomic_long_add_return(pages, &n->pinned_pages) <= limit)
 		return true;
 	atomic_long_sub(pages, &n->pinned_pages);

@@ -39,6 +39,7 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * @piece:   changed runs of one page
  * @key:     registration of @chunk at the home of @pack; rkey 0: none
  * @chunk:   chunk of the page looked at last
+ * @end:     first page behind those that may come into @pack
  * @n:       pages
  * @told:    pages that the core was told of: up to here
  */
@@ -55,6 +56,7 @@ struct batch {
 	struct dsm_piece piece[DSM_DIRECT_RUNS_MAX];
 	struct dsm_key key;
 	u32 chunk;
+	u32 end;
 	u32 n;
 	u32 told;
 };
@@ -263,6 +265,11 @@ static bool write_direct(struct batch *b, u32 i)
 	return true;
 }
 
+static bool goes_with(const struct dsm_page *p, const struct dsm_page *q)
+{
+	return p->space == q->space && p->home == q->home;
+}
+
 static void make_diff(struct batch *b, u32 i)
 {
 	struct dsm_node *n = b->node;
@@ -275,6 +282,8 @@ static void make_diff(struct batch *b, u32 i)
 		tell(b, i);
 		dsm_pack_init(&b->pack, p->space, p->home);
 		b->chunk = U32_MAX;
+		for (b->end = i + 1; b->end < b->n && goes_with(p, b->page[b->end]); b->end++)
+			;
 	}
 	if (write_direct(b, i))
 		return;
@@ -296,7 +305,7 @@ static void make_diff(struct batch *b, u32 i)
 	if (!bytes)
 		return;
 	dsm_pack_put(&b->pack, bytes);
-	if (b->alone[i] || dsm_pack_is_due(&b->pack, n->engine, b->n - i - 1))
+	if (b->alone[i] || dsm_pack_is_due(&b->pack, n->engine, b->end - i - 1))
 		tell(b, i + 1);
 }
 

@@ -21,6 +21,19 @@
 #define MIB_SHIFT 20
 #define REGION_MAX_MIB (DSM_REGION_MAX_PAGES >> (MIB_SHIFT - PAGE_SHIFT))
 
+/* A parameter of which values beyond its bounds are refused. */
+#define PARAM_WITHIN(name, value, least, most, mode)						\
+static int set_##name(const char *val, const struct kernel_param *kp)				\
+{												\
+	return param_set_uint_minmax(val, kp, least, most);					\
+}												\
+static const struct kernel_param_ops name##_ops = {						\
+	.set = set_##name,									\
+	.get = param_get_uint,									\
+};												\
+module_param_cb(name, &name##_ops, &value, mode);						\
+__MODULE_PARM_TYPE(name, "uint")
+
 bool dsm_param_insecure;
 module_param_named(insecure, dsm_param_insecure, bool, 0444);
 MODULE_PARM_DESC(insecure,
@@ -28,17 +41,7 @@ MODULE_PARM_DESC(insecure,
 
 unsigned int dsm_param_peer_timeout_ms = 3000;
 
-static int set_peer_timeout(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, PEER_TIMEOUT_MIN_MS, PEER_TIMEOUT_MAX_MS);
-}
-
-static const struct kernel_param_ops peer_timeout_ops = {
-	.set = set_peer_timeout,
-	.get = param_get_uint,
-};
-module_param_cb(peer_timeout_ms, &peer_timeout_ops, &dsm_param_peer_timeout_ms, 0644);
-__MODULE_PARM_TYPE(peer_timeout_ms, "uint");
+PARAM_WITHIN(peer_timeout_ms, dsm_param_peer_timeout_ms, PEER_TIMEOUT_MIN_MS, PEER_TIMEOUT_MAX_MS, 0644);
 MODULE_PARM_DESC(peer_timeout_ms,
 		 "silence in ms after which a peer is lost, 500 to 600000, read when joining (default: 3000)");
 
@@ -104,7 +107,7 @@ MODULE_PARM_DESC(poll_always,
 unsigned int dsm_param_locks_per_user = 1u << 20;
 module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
 MODULE_PARM_DESC(locks_per_user,
-		 "locks one user may hold or wait for, and commands of io_uring pending, at once on this node (default: 1048576)");
+		 "locks one user may hold or wait for, and commands of io_uring pending, at once on this machine (default: 1048576)");
 
 static unsigned long default_mib = 256;
 module_param(default_mib, ulong, 0444);
@@ -162,18 +165,7 @@ MODULE_PARM_DESC(wr_runs_max,
 		 "diffpath=write: pages with more changed runs are packed all the same (default: 64, the most)");
 
 unsigned int dsm_param_nodes = 1;
-
-static int set_nodes(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 1, DSM_NODES_MAX);
-}
-
-static const struct kernel_param_ops nodes_ops = {
-	.set = set_nodes,
-	.get = param_get_uint,
-};
-module_param_cb(nodes, &nodes_ops, &dsm_param_nodes, 0444);
-__MODULE_PARM_TYPE(nodes, "uint");
+PARAM_WITHIN(nodes, dsm_param_nodes, 1, DSM_LOCAL_NODES_MAX, 0444);
 MODULE_PARM_DESC(nodes,
 		 "participants of the protocol that this machine has, 1 to 8: each with devices, a port and memory of its own (default: 1)");
 
@@ -192,13 +184,13 @@ static int check_sizes(void)
 	return 0;
 }
 
-static struct dsm_node *nodes[DSM_NODES_MAX];
+static struct dsm_node *nodes[DSM_LOCAL_NODES_MAX];
 
 static void free_nodes(void)
 {
 	int i;
 
-	for (i = 0; i < DSM_NODES_MAX; i++) {
+	for (i = 0; i < DSM_LOCAL_NODES_MAX; i++) {
 		if (nodes[i])
 			dsm_node_free(nodes[i]);
 		nodes[i] = NULL;
@@ -269,7 +261,7 @@ static void __exit dsm_exit(void)
 	struct dsm_errtxt err = {};
 	int i;
 
-	for (i = DSM_NODES_MAX - 1; i >= 0; i--)
+	for (i = DSM_LOCAL_NODES_MAX - 1; i >= 0; i--)
 		if (nodes[i] && dsm_node_joined(nodes[i]))
 			dsm_node_leave(nodes[i], DSM_LEAVE_FORCE, &err);
 	dsm_ctl_exit();

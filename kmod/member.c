@@ -271,37 +271,13 @@ static void be_somebody(struct dsm_node *n, const struct sockaddr_in *listen)
 	spin_unlock(&n->lock);
 }
 
-static u64 others_alive(struct dsm_node *n)
-{
-	u16 self = n->engine->self;
-
-	return READ_ONCE(n->engine->alive) & ~(self < DSM_MAX_NODES ? BIT_ULL(self) : 0);
-}
-
-/* Nobody new is admitted any more, but somebody may have been a moment ago: until none is left. */
-static void drop_peers(struct dsm_node *n)
-{
-	u64 left;
-
-	while ((left = others_alive(n))) {
-		for (; left; left &= left - 1)
-			dsm_net_disconnect(n->net, __ffs64(left));
-		wait_event_timeout(n->changed, !others_alive(n), msecs_to_jiffies(RETRY_MS));
-	}
-	/*
-	 * The engine forgets a peer first; its keys and
-	 * pages follow in steps that use the pools.
-	 */
-	wait_event(n->changed, !atomic_read(&n->losing));
-}
-
 /* Everything that joining made, in reverse; also the second half of leaving. */
 static void undo(struct dsm_node *n)
 {
 	struct dsm_net *net = n->net;
 
 	atomic_set(&n->state, DSM_MEMBER_LEAVING);
-	drop_peers(n);
+	dsm_net_disconnect(net);
 	dsm_control_drain(n);
 	dsm_ctl_peers_del(n);
 	dsm_regions_drop_all(n);
@@ -348,6 +324,8 @@ static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 n
 	const char *hint = "see the kernel log";
 
 	if (IS_ERR(net)) {
+		if (PTR_ERR(net) == -EADDRINUSE)
+			hint = "the port is in use, by another of this machine's nodes or by another program";
 		if (PTR_ERR(net) == -ENODEV || PTR_ERR(net) == -EADDRNOTAVAIL)
 			hint = "no RDMA device has this address (for soft-RoCE: rdma link add)";
 		dsm_errtxt_set(err, "cannot listen at %pI4:%u: %s", &listen->sin_addr,
@@ -392,9 +370,9 @@ int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtx
 
 	listen.sin_addr.s_addr = arg->listen_addr;
 	/* One address, several nodes: each has its port. */
-	listen.sin_port = htons(arg->listen_port ? arg->listen_port : DSM_NET_PORT + n->number);
+	listen.sin_port = htons(arg->listen_port ? arg->listen_port : DSM_PORT + n->number);
 	seed.sin_addr.s_addr = arg->seed_addr;
-	seed.sin_port = htons(arg->seed_port ? arg->seed_port : DSM_NET_PORT);
+	seed.sin_port = htons(arg->seed_port ? arg->seed_port : DSM_PORT);
 	if (arg->node != DSM_NODE_ANY && arg->node >= DSM_MAX_NODES) {
 		dsm_errtxt_set(err, "node ids are 0 to %u", DSM_MAX_NODES - 1);
 		return -EINVAL;
@@ -460,12 +438,12 @@ static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 			return 0;
 		id = r->id;
 		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
-			dsm_errtxt_set(err, "region /dev/dsm%s%s is in use on this node; end the programs that use it",
-				       *r->name ? "-" : "", r->name);
+			dsm_errtxt_set(err, "region /dev/dsm%s%s%s is in use on this node; end the programs that use it",
+				       n->suffix, *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
 		} else if (!(flags & DSM_LEAVE_FORCE) && would_lose(r)) {
-			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s live on this node; --force loses them",
-				       dsm_region_living_pages(r), *r->name ? "-" : "", r->name);
+			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s%s live on this node; --force loses them",
+				       dsm_region_living_pages(r), n->suffix, *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
 		}
 		dsm_node_region_put(r);

@@ -379,8 +379,6 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	struct dsm_node *n = ctx;
 	struct dsm_actions acts;
 
-	/* Before the engine forgets the peer: who waits for that must not overtake what follows. */
-	atomic_inc(&n->losing);
 	if (atomic_read(&n->state) == DSM_MEMBER_LEAVING)
 		pr_debug("dsm: node %u: %s\n", node, reason);
 	else if (err == -ESHUTDOWN)
@@ -405,7 +403,6 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	spin_unlock(&n->lock);
 	dsm_recall_lost(n, node);
 	dsm_member_peer_lost(n, node);
-	atomic_dec(&n->losing);
 	wake_up_all(&n->changed);
 }
 
@@ -550,14 +547,10 @@ static void destroy_queues(struct dsm_node *n)
 
 static int create_queues(struct dsm_node *n)
 {
-	char of[12] = "";
-
-	if (n->number)
-		snprintf(of, sizeof(of), ".%u", n->number);
-	n->flush_wq = alloc_workqueue("dsm_flush%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 1, of);
-	n->control_wq = alloc_workqueue("dsm_control%s", WQ_UNBOUND, 0, of);
-	n->register_wq = alloc_workqueue("dsm_register%s", WQ_UNBOUND, 1, of);
-	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator%s", 0, of);
+	n->flush_wq = alloc_workqueue("dsm_flush%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 1, n->suffix);
+	n->control_wq = alloc_workqueue("dsm_control%s", WQ_UNBOUND, 0, n->suffix);
+	n->register_wq = alloc_workqueue("dsm_register%s", WQ_UNBOUND, 1, n->suffix);
+	n->coordinator_wq = alloc_ordered_workqueue("dsm_coordinator%s", 0, n->suffix);
 	return n->flush_wq && n->control_wq && n->register_wq && n->coordinator_wq ? 0 : -ENOMEM;
 }
 
@@ -588,7 +581,6 @@ int dsm_node_init(void)
  */
 void dsm_node_exit(void)
 {
-	dsm_xfertest_exit();
 	destroy_caches();
 	dsm_pages_exit();
 }
@@ -622,11 +614,12 @@ struct dsm_node *dsm_node_new(u32 number)
 	if (!n)
 		return ERR_PTR(-ENOMEM);
 	n->number = number;
+	if (number)
+		snprintf(n->suffix, sizeof(n->suffix), ".%u", number);
 	n->twin_limit = min_t(unsigned long, totalram_pages() / 8 / dsm_param_nodes, U32_MAX);
 	init_locks(n);
 	INIT_WORK(&n->flush_work, dsm_flush_worker);
 	dsm_control_init(n);
-	dsm_recall_init(n);
 	dsm_rsync_init(n);
 	dsm_bcast_init(n);
 	n->tables = kvcalloc(DSM_KEY_TABLES * DSM_KEY_BUCKETS, sizeof(*n->tables), GFP_KERNEL);
@@ -636,6 +629,7 @@ struct dsm_node *dsm_node_new(u32 number)
 		dsm_node_free(n);
 		return ERR_PTR(-ENOMEM);
 	}
+	dsm_recall_init(n);
 	dsm_engine_start(n);
 	dsm_xfertest_init(n);
 	return n;
@@ -649,6 +643,7 @@ struct dsm_node *dsm_node_new(u32 number)
  */
 void dsm_node_free(struct dsm_node *n)
 {
+	dsm_xfertest_exit();
 	destroy_queues(n);
 	if (n->hole)
 		__free_page(n->hole);
@@ -667,4 +662,16 @@ void dsm_node_free(struct dsm_node *n)
 u32 dsm_node_number(const struct dsm_node *n)
 {
 	return n->number;
+}
+
+/**
+ * dsm_node_suffix() - what the names of a node's devices and queues have behind "dsm"
+ * @n: node
+ *
+ * Context: any.
+ * Return: "" for the first, ".K" for another; as long as the node.
+ */
+const char *dsm_node_suffix(const struct dsm_node *n)
+{
+	return n->suffix;
 }

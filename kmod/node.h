@@ -17,8 +17,6 @@
 #include "mm/region.h"
 #include "../uapi/dsm.h"
 
-#define DSM_NODES_MAX 8	/* of one machine */
-
 struct dsm_node;
 struct dsm_space;	/* core's part of a region */
 struct dsm_ahead;	/* its threads' faults */
@@ -101,6 +99,7 @@ void dsm_node_exit(void);
 struct dsm_node *dsm_node_new(u32 number);
 void dsm_node_free(struct dsm_node *n);
 u32 dsm_node_number(const struct dsm_node *n);
+const char *dsm_node_suffix(const struct dsm_node *n);
 
 /* ---- membership ---- */
 int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtxt *err);

@@ -5,7 +5,6 @@
  * of the page tables, when their hold is over, and lets the core tell the home. Decides nothing about
  * who gets a page.
  */
-#include <linux/hrtimer.h>
 #include "core/page.h"
 #include "core/sc.h"
 #include "shell.h"
@@ -59,15 +58,7 @@ static void work_fn(struct work_struct *work)
 		cond_resched();
 	}
 	if (next_ns)
-		hrtimer_start(&n->recall.timer, ns_to_ktime(next_ns), HRTIMER_MODE_ABS);
-}
-
-static enum hrtimer_restart time_over(struct hrtimer *timer)
-{
-	struct dsm_node *n = container_of(timer, struct dsm_node, recall.timer);
-
-	queue_work(n->flush_wq, &n->recall.work);
-	return HRTIMER_NORESTART;
+		dsm_alarm_set(&n->recall, next_ns);
 }
 
 /**
@@ -126,15 +117,13 @@ void dsm_recall_lost(struct dsm_node *n, u16 node)
 
 /**
  * dsm_recall_init() - a node appears
- * @n: node
+ * @n: node, with its queues
  *
  * Context: process, module load.
  */
 void dsm_recall_init(struct dsm_node *n)
 {
-	INIT_WORK(&n->recall.work, work_fn);
-	hrtimer_init(&n->recall.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	n->recall.timer.function = time_over;
+	dsm_alarm_init(&n->recall, n->flush_wq, work_fn);
 }
 
 /**
@@ -145,8 +134,5 @@ void dsm_recall_init(struct dsm_node *n)
  */
 void dsm_recall_stop(struct dsm_node *n)
 {
-	/* Each starts the other, but only for a recall. */
-	hrtimer_cancel(&n->recall.timer);
-	cancel_work_sync(&n->recall.work);
-	hrtimer_cancel(&n->recall.timer);
+	dsm_alarm_stop(&n->recall);
 }

@@ -5,7 +5,6 @@
  * announced to every peer, taken back when this node leaves. So no peer ever has a key that is
  * not valid. What is in it is the core's business.
  */
-#include <linux/hrtimer.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "core/rlock.h"
@@ -111,14 +110,6 @@ static void retry_work(struct work_struct *work)
 	wake_up_all(&n->changed);
 }
 
-static enum hrtimer_restart on_alarm(struct hrtimer *timer)
-{
-	struct dsm_node *n = container_of(timer, struct dsm_node, rsync_retry.timer);
-
-	queue_work(system_highpri_wq, &n->rsync_retry.work);
-	return HRTIMER_NORESTART;
-}
-
 /**
  * dsm_rsync_init() - a node appears
  * @n: node
@@ -128,9 +119,7 @@ static enum hrtimer_restart on_alarm(struct hrtimer *timer)
 void dsm_rsync_init(struct dsm_node *n)
 {
 	mutex_init(&n->rsync_lock);
-	INIT_WORK(&n->rsync_retry.work, retry_work);
-	hrtimer_init(&n->rsync_retry.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
-	n->rsync_retry.timer.function = on_alarm;
+	dsm_alarm_init(&n->rsync_retry, system_highpri_wq, retry_work);
 }
 
 /**
@@ -142,7 +131,7 @@ void dsm_rsync_init(struct dsm_node *n)
  */
 void dsm_rsync_alarm(struct dsm_node *n, u64 at_ns)
 {
-	hrtimer_start(&n->rsync_retry.timer, ns_to_ktime(at_ns), HRTIMER_MODE_ABS);
+	dsm_alarm_set(&n->rsync_retry, at_ns);
 }
 
 static struct dsm_rsync_area *make(struct dsm_node *n)
@@ -262,9 +251,8 @@ void dsm_rsync_free(struct dsm_node *n)
 	spin_unlock(&n->lock);
 	mutex_lock(&n->rsync_lock);
 	if (n->rsync) {
-		/* No lock is wanted any more, so nobody arms it. */
-		hrtimer_cancel(&n->rsync_retry.timer);
-		cancel_work_sync(&n->rsync_retry.work);
+		/* No lock is wanted any more, so nobody sets it. */
+		dsm_alarm_stop(&n->rsync_retry);
 		destroy(n->rsync);
 	}
 	n->rsync = NULL;

@@ -3,8 +3,9 @@
 /*
  * The shell's own header: a node, and what the files of the shell (node, region, flush, sync,
  * member) share. ctl sees node.h only. All state is a node's, but for what is the machine's: slab caches
- * (node.c), how long waits took and who spins (spin.c), what users hold (quota.c), whose processes have which
- * region (process.c), operations without a thread (async.c), debug commands (xfertest.c).
+ * (node.c, pages.c), how long waits took and who spins (spin.c), what users hold (quota.c), whose processes have
+ * which region (process.c), operations without a thread (async.c), debug commands (xfertest.c); in net the limits of
+ * mechanisms (tune.c), the list of transports (net.c) and a workqueue (cq.c); in ctl the minor numbers and directories.
  *
  * Locks, outermost first: dsm_node.net_lock (rwsem), dsm_node.regions_lock (mutex), page lock
  * (kernel's), dsm_node.lock (the engine lock, a spinlock). None is held across a send, a
@@ -93,15 +94,18 @@ struct dsm_turns {
  * struct dsm_alarm - work at some time
  * @timer: queues @work
  * @work:  does it
+ * @queue: runs @work
  */
 struct dsm_alarm {
 	struct hrtimer timer;
 	struct work_struct work;
+	struct workqueue_struct *queue;
 };
 
 /**
  * struct dsm_node - a participant of the protocol; mostly the one of this machine
  * @number:    which of this module's nodes it is; not its id in the cluster
+ * @suffix:    what its devices and queues have behind "dsm"
  * @lock:      the engine lock: guards @engine and every struct dsm_page
  * @engine:    protocol state
  * @tables:    its hash heads
@@ -114,7 +118,6 @@ struct dsm_alarm {
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early: the nodes' share of an eighth of the memory
- * @losing:    losses of peers that are being worked on; leaving waits for them
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock
  * @inviter:   coordinator of the cluster that is being joined; DSM_NO_NODE before
@@ -146,6 +149,7 @@ struct dsm_alarm {
  */
 struct dsm_node {
 	u32 number;
+	char suffix[12];
 	spinlock_t lock;
 	struct dsm_engine *engine;
 	struct hlist_head *tables;
@@ -156,7 +160,6 @@ struct dsm_node {
 	atomic_t state;
 	u32 last_region;
 	u32 twin_limit;
-	atomic_t losing;
 	u64 joined;
 	u64 listed;
 	u16 inviter;
@@ -232,6 +235,11 @@ void dsm_recall_lost(struct dsm_node *n, u16 node);
 void dsm_recall_waiting(struct dsm_page *p, int add);
 void dsm_recall_init(struct dsm_node *n);
 void dsm_recall_stop(struct dsm_node *n);
+
+/* ---- alarm.c ---- */
+void dsm_alarm_init(struct dsm_alarm *a, struct workqueue_struct *queue, work_func_t work);
+void dsm_alarm_set(struct dsm_alarm *a, u64 at_ns);
+void dsm_alarm_stop(struct dsm_alarm *a);
 
 /* ---- pages.c ---- */
 int dsm_pages_init(void);
@@ -379,6 +387,8 @@ void dsm_control_init(struct dsm_node *n);
 int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
 int dsm_member_recv(struct dsm_node *n, u16 from, const u8 *msg, u32 len);
 void dsm_member_peer_lost(struct dsm_node *n, u16 node);
+
+/* ---- wishes.c ---- */
 int dsm_member_activate(struct dsm_region *r);
 
 #endif

@@ -504,11 +504,14 @@ void dsm_xfertest_forget(struct dsm_node *n)
 }
 
 /**
- * dsm_xfertest_exit() - at module unload, no node is left
+ * dsm_xfertest_exit() - at module unload, before the first node goes
+ *
+ * Nothing happens when it is called again.
  *
  * Context: process.
  */
 void dsm_xfertest_exit(void)
 {
 	debugfs_remove_recursive(dir);
+	dir = NULL;
 }

@@ -25,6 +25,8 @@
 #define DSM_NAME_MAX 32		/* region name with its NUL */
 #define DSM_POLICY_MAX 256	/* policy text with its NUL */
 #define DSM_NODE_ANY 0xffffu
+#define DSM_PORT 18515		/* of a machine's first node, if it was not told another */
+#define DSM_LOCAL_NODES_MAX 8	/* of one machine: /dev/dsm, /dev/dsm.1 ... /dev/dsm.7 */
 
 struct dsm_ioc_version {
 	__u32 size;
@@ -42,10 +44,10 @@ struct dsm_ioc_join {
 	__u32 size;
 	__u32 flags;		/* 0 */
 	__be32 listen_addr;	/* IPv4 */
-	__u16 listen_port;	/* host order; 0 = default */
+	__u16 listen_port;	/* host order; 0 = DSM_PORT + K for the machine's node K */
 	__u16 node;		/* in: wanted id or DSM_NODE_ANY; out: own id */
 	__be32 seed_addr;	/* 0 = start a cluster */
-	__u16 seed_port;
+	__u16 seed_port;	/* 0 = DSM_PORT */
 	/* in: wait until so many are up (0, 1: do not wait); out: members */
 	__u16 nodes;
 	__u32 timeout_ms;	/* 0 = 30 s */

@@ -16,8 +16,8 @@
 #include "ctl.h"
 
 /*
- * Minor K is /dev/dsm of node K; behind those come regions, of whichever node. A region costs a device, an inode and some kernel memory, so this is far
- * above what is of use.
+ * Minor K is /dev/dsm of node K; behind those come regions, of whichever node. A region costs a device, an inode
+ * and some kernel memory, so this is far above what is of use.
  */
 #define MINORS 65536
 
@@ -38,7 +38,7 @@ struct node_dev {
 static dev_t first_devt;
 static struct cdev cdev;
 static DEFINE_IDA(minors);
-static struct node_dev *control[DSM_NODES_MAX];	/* by the node's number */
+static struct node_dev *control[DSM_LOCAL_NODES_MAX];	/* by the node's number */
 static u32 controls;
 
 static struct class dsm_class = {
@@ -89,12 +89,8 @@ static const struct device_type region_type = {
 	.release = node_dev_release,
 };
 
-static int set_name(struct device *dev, u32 number, const struct dsm_region *r)
+static int set_name(struct device *dev, const char *of, const struct dsm_region *r)
 {
-	char of[12] = "";
-
-	if (number)
-		snprintf(of, sizeof(of), ".%u", number);
 	return r ? dev_set_name(dev, "dsm%s-%s", of, r->name) : dev_set_name(dev, "dsm%s", of);
 }
 
@@ -113,7 +109,7 @@ static struct node_dev *node_dev_new(const struct device_type *type, int minor,
 	nd->dev.devt = MKDEV(MAJOR(first_devt), minor);
 	nd->node = n;
 	nd->region = r;
-	ret = set_name(&nd->dev, dsm_node_number(n), r);
+	ret = set_name(&nd->dev, dsm_node_suffix(n), r);
 	if (ret) {
 		put_device(&nd->dev);
 		return ERR_PTR(ret);
@@ -189,12 +185,12 @@ struct device *dsm_device_control(const struct dsm_node *n)
  */
 struct dsm_node *dsm_device_lookup(int minor, struct dsm_region **r)
 {
-	u32 i;
+	u32 i, count = smp_load_acquire(&controls);
 
 	*r = NULL;
-	if (minor < controls)
+	if (minor < count)
 		return control[minor]->node;
-	for (i = 0; i < controls; i++) {
+	for (i = 0; i < count; i++) {
 		*r = dsm_node_region_by_minor(control[i]->node, minor);
 		if (!IS_ERR(*r))
 			return control[i]->node;
@@ -216,18 +212,18 @@ struct dsm_node *dsm_device_lookup(int minor, struct dsm_region **r)
 int dsm_ctl_region_add(struct dsm_region *r)
 {
 	struct node_dev *nd;
-	int ret;
+	int minor, ret;
 
 	if (r->id == DSM_CTL_DEFAULT_REGION) {
 		r->minor = dsm_node_number(r->node);
 		r->device = dsm_device_control(r->node);
 		return 0;
 	}
-	ret = ida_alloc_range(&minors, controls, MINORS - 1, GFP_KERNEL);
-	if (ret < 0)
-		return ret;
-	r->minor = ret;
-	nd = node_dev_new(&region_type, r->minor, r->node, r);
+	minor = ida_alloc_range(&minors, controls, MINORS - 1, GFP_KERNEL);
+	if (minor < 0)
+		return minor;
+	r->minor = minor;
+	nd = node_dev_new(&region_type, minor, r->node, r);
 	if (IS_ERR(nd)) {
 		ret = PTR_ERR(nd);
 		goto err_minor;
@@ -242,8 +238,8 @@ err_device:
 	r->device = NULL;
 	put_device(&nd->dev);
 err_minor:
-	ida_free(&minors, r->minor);
 	r->minor = -1;
+	ida_free(&minors, minor);
 	return ret;
 }
 
@@ -258,13 +254,15 @@ err_minor:
 void dsm_ctl_region_del(struct dsm_region *r)
 {
 	struct device *dev = r->device;
+	int minor = r->minor;
 
 	r->device = NULL;
 	if (!dev || r->id == DSM_CTL_DEFAULT_REGION)
 		return;
 	device_unregister(dev);
-	ida_free(&minors, r->minor);
+	/* Another node's region may have it next. */
 	r->minor = -1;
+	ida_free(&minors, minor);
 }
 
 /* The first @count. */
@@ -277,7 +275,7 @@ static void del_controls(u32 count)
 	}
 }
 
-/* Programs can come in before it returns, so minors of all are taken for theirs before the first is there. */
+/* Nobody comes in, or hears of them, before all are there. */
 static int add_controls(struct dsm_node * const *nodes, u32 count)
 {
 	struct node_dev *nd;
@@ -293,11 +291,16 @@ static int add_controls(struct dsm_node * const *nodes, u32 count)
 		}
 		control[made] = nd;
 	}
-	controls = count;
 	for (added = 0; added < count; added++) {
+		dev_set_uevent_suppress(&control[added]->dev, true);
 		ret = device_add(&control[added]->dev);
 		if (ret)
 			goto err;
+	}
+	smp_store_release(&controls, count);
+	for (made = 0; made < count; made++) {
+		dev_set_uevent_suppress(&control[made]->dev, false);
+		kobject_uevent(&control[made]->dev.kobj, KOBJ_ADD);
 	}
 	return 0;
 

@@ -403,7 +403,7 @@ struct peer_dirs {
 
 /* Guards the directories of all nodes; outermost here: readers of the files do not take it. */
 static DEFINE_MUTEX(peers_lock);
-static struct peer_dirs peer_dirs[DSM_NODES_MAX];
+static struct peer_dirs peer_dirs[DSM_LOCAL_NODES_MAX];
 
 static int peer_info(struct kobject *kobj, struct dsm_ioc_node_info *info)
 {

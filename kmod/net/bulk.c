@@ -108,7 +108,7 @@ static int ring_alloc(struct dsm_peer *peer)
 /* The message that tells the peer where the ring is. */
 static struct dsm_net_tx *ring_message(struct dsm_peer *peer)
 {
-	struct dsm_net_tx *tx = dsm_send_tx_new(GFP_KERNEL);
+	struct dsm_net_tx *tx = dsm_send_tx_new(peer->net, GFP_KERNEL);
 	struct dsm_wire_ring body = {
 		.addr = cpu_to_le64(peer->bulk.mr->iova),
 		.rkey = cpu_to_le32(peer->bulk.mr->rkey),

@@ -76,8 +76,8 @@ static bool is_unused(struct dsm_net *net)
 	return unused;
 }
 
-/* Refuse new peers, close those there are, wait until all are freed. */
-static void close_all(struct dsm_net *net, int err, const char *reason)
+/* Refuse new peers and close those there are; under nets_mutex. */
+static void begin_close(struct dsm_net *net, int err, const char *reason)
 {
 	struct dsm_peer *peer;
 
@@ -94,8 +94,6 @@ static void close_all(struct dsm_net *net, int err, const char *reason)
 	}
 	spin_unlock(&net->lock);
 	wake_up_all(&net->idle);
-	wait_event(net->idle, is_unused(net));
-	dsm_net_mcast_close(net);
 }
 
 static void device_put(struct dsm_net *net)
@@ -123,7 +121,9 @@ static void device_removed(struct ib_device *dev, void *data)
 		if (net->dev != dev)
 			continue;
 		pr_warn("dsm: RDMA device %s is removed: all peers are lost\n", net->dev_name);
-		close_all(net, -ENODEV, "RDMA device removed");
+		begin_close(net, -ENODEV, "RDMA device removed");
+		wait_event(net->idle, is_unused(net));
+		dsm_net_mcast_close(net);
 		device_put(net);
 	}
 	mutex_unlock(&nets_mutex);
@@ -235,8 +235,6 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	if (!net)
 		return NULL;
 	net->cfg = *cfg;
-	if (!net->cfg.listen.sin_port)
-		net->cfg.listen.sin_port = htons(DSM_NET_PORT);
 	net->ops = ops;
 	net->ctx = ctx;
 	net->self = cfg->node;
@@ -249,6 +247,8 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	spin_lock_init(&net->nappers_lock);
 	INIT_WORK(&net->tune_work, dsm_tune_work);
 	net->poll = cfg->poll;
+	net->messages = dsm_send_pool();
+	net->xfers = dsm_xfer_pool();
 	init_waitqueue_head(&net->idle);
 	timing_init(net);
 	net->wq = alloc_workqueue("dsm_net", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
@@ -268,6 +268,8 @@ static void net_free(struct dsm_net *net)
 		destroy_workqueue(net->slow_wq);
 	if (net->wq)
 		destroy_workqueue(net->wq);
+	mempool_destroy(net->messages);
+	mempool_destroy(net->xfers);
 	kfree(net);
 }
 
@@ -300,7 +302,10 @@ struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm
 
 	/* Held so that the device cannot be removed before the transport is in the list. */
 	mutex_lock(&nets_mutex);
-	err = net->wq && net->slow_wq && net->beat_wq ? dsm_cm_listen(net) : -ENOMEM;
+	if (!net->messages || !net->xfers || !net->wq || !net->slow_wq || !net->beat_wq)
+		err = -ENOMEM;
+	else
+		err = dsm_cm_listen(net);
 	if (!err)
 		err = device_get(net);
 	if (!err)
@@ -327,9 +332,17 @@ struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm
 void dsm_net_stop(struct dsm_net *net)
 {
 	mutex_lock(&nets_mutex);
-	list_del(&net->link);
-	close_all(net, -ESHUTDOWN, "this node stops");
+	begin_close(net, -ESHUTDOWN, "this node stops");
 	mutex_unlock(&nets_mutex);
+	/* Closed queue pairs have to settle: others join and leave meanwhile. */
+	wait_event(net->idle, is_unused(net));
+	mutex_lock(&nets_mutex);
+	/* Until it has given everything back, the device's removal has to find it. */
+	list_del(&net->link);
+	dsm_net_mcast_close(net);
+	device_put(net);
+	mutex_unlock(&nets_mutex);
+	dsm_tune_stop(net);
 	dsm_beat_stop(net);
 	net_free(net);
 }
@@ -463,22 +476,28 @@ int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 tim
 }
 
 /**
- * dsm_net_disconnect() - close a peer in good order
- * @net:  transport
- * @node: peer; nothing happens if there is none
+ * dsm_net_disconnect() - refuse new peers, and close those there are in good order
+ * @net: transport
  *
- * What was accepted for sending is sent first, if the peer takes it within a second.
+ * What was accepted for sending is sent first, if a peer takes it within a second. This node's connection to itself
+ * stays.
  *
- * Context: any but interrupts. Returns at once; peer_lost() with -ESHUTDOWN follows.
+ * Context: process, sleeps; not from one of the shell's functions. When it returns, peer_lost() has returned for
+ *          every peer that peer_up() was called for, and no further one comes up.
  */
-void dsm_net_disconnect(struct dsm_net *net, u16 node)
+void dsm_net_disconnect(struct dsm_net *net)
 {
-	struct dsm_peer *peer = dsm_peer_find(net, node);
+	struct dsm_peer *peer;
 
-	if (!peer)
-		return;
-	dsm_peer_leave(peer, "this node closes");
-	dsm_peer_put(peer);
+	spin_lock(&net->lock);
+	if (!net->stopping)
+		net->stopping = -ESHUTDOWN;
+	list_for_each_entry(peer, &net->peers, link)
+		if (!dsm_peer_is_self(peer))
+			dsm_peer_leave(peer, "this node closes");
+	spin_unlock(&net->lock);
+	wake_up_all(&net->idle);
+	wait_event(net->idle, !atomic_read(&net->announced));
 }
 
 /**

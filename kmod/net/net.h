@@ -22,6 +22,7 @@
 
 #include <linux/atomic.h>
 #include <linux/list.h>
+#include <linux/mempool.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
@@ -125,9 +126,11 @@ enum dsm_why { DSM_WHY_FLUSH, DSM_WHY_DISCONNECT, DSM_WHY_CAUSE };
  * @mech:  enum dsm_net_mech
  * @keep:  belongs to the peer and is used again: not freed when it was sent
  * @busy:  @keep only: the device may still read it; peer lock
+ * @pool:  where it came from
  */
 struct dsm_net_tx {
 	struct dsm_msgbuf msg;
+	mempool_t *pool;
 	struct ib_sge sge[2];
 	u8 mech;
 	bool keep;
@@ -498,12 +501,15 @@ struct dsm_peer {
  * @cluster:   cluster id, once known
  * @slot:      peers that have an id, by it; read under RCU
  * @peers:     all of them
+ * @announced: peers that the shell knows: peer_lost() has not returned yet
+ * @messages:  message buffers (send.c)
+ * @xfers:     transfers (xfer.c)
  * @users:     peers not freed and callers inside dsm_net_connect()
  * @idle:      woken when @users drops and when a slot becomes free
  * @wq:        peers that come up and go: waiters depend on it, so it works when memory is short
  * @slow_wq:   admission and destruction; rdma_cm's own work there needs memory
  * @beat_wq:   heartbeats and idle credits: must run when memory is short
- * @tuned:     the measurement of limits was started
+ * @tuned:     limits are measured with a peer of this transport
  * @tune_node: with this peer
  * @tune_work: measures
  * @beat_work: watchdog
@@ -543,6 +549,9 @@ struct dsm_net {
 	u64 cluster;
 	struct dsm_peer __rcu *slot[DSM_MAX_NODES];
 	struct list_head peers;
+	atomic_t announced;
+	mempool_t *messages;
+	mempool_t *xfers;
 	u32 users;
 
 	wait_queue_head_t idle;
@@ -615,6 +624,7 @@ void dsm_cq_destroy(struct dsm_cq *q);
 
 /* xfer.c */
 int dsm_xfer_init(void);
+mempool_t *dsm_xfer_pool(void);
 void dsm_xfer_exit(void);
 void dsm_xfer_peer_init(struct dsm_peer *peer);
 int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
@@ -661,8 +671,9 @@ void dsm_mr_forget_all(struct dsm_net *net);
 /* send.c */
 int dsm_send_init(void);
 void dsm_send_exit(void);
-struct dsm_net_tx *dsm_send_tx_new(gfp_t gfp);
-struct dsm_net_tx *dsm_send_tx_keep(u8 type);
+mempool_t *dsm_send_pool(void);
+struct dsm_net_tx *dsm_send_tx_new(struct dsm_net *net, gfp_t gfp);
+struct dsm_net_tx *dsm_send_tx_keep(struct dsm_net *net, u8 type);
 void dsm_send_tx_free(struct dsm_net_tx *tx);
 void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid);
 void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx);
@@ -684,6 +695,7 @@ void dsm_sq_purge(struct dsm_qp *qp);
 /* tune.c */
 u32 dsm_tune(enum dsm_net_tunable which);
 void dsm_tune_start(struct dsm_peer *peer);
+void dsm_tune_stop(struct dsm_net *net);
 void dsm_tune_work(struct work_struct *work);
 
 /* recv.c */

@@ -255,6 +255,7 @@ static void up_work(struct work_struct *work)
 	}
 	WRITE_ONCE(peer->last_rx, jiffies);
 	peer->announced = true;
+	atomic_inc(&net->announced);
 	state_set(peer, DSM_PEER_UP);
 	dsm_bulk_announce(peer);
 	spin_unlock_bh(&peer->lock);
@@ -422,8 +423,10 @@ static void close_work(struct work_struct *work)
 	err = peer->err;
 	state_set(peer, DSM_PEER_GONE);
 	spin_unlock_bh(&peer->lock);
-	if (peer->announced)
+	if (peer->announced) {
 		net->ops->peer_lost(net->ctx, peer->node, peer->reason, err);
+		atomic_dec(&net->announced);
+	}
 	unclaim(peer);
 	queue_delayed_work(net->slow_wq, &peer->free_work, net->settle);
 }
@@ -470,10 +473,10 @@ static void qp_init(struct dsm_peer *peer, enum dsm_vc vc, u32 slots, u32 slot_b
 
 static int keep_messages(struct dsm_peer *peer)
 {
-	peer->credit_tx[DSM_VC_Q] = dsm_send_tx_keep(DSM_MSG_CREDIT);
-	peer->credit_tx[DSM_VC_P] = dsm_send_tx_keep(DSM_MSG_CREDIT);
-	peer->beat_tx = dsm_send_tx_keep(DSM_MSG_HEARTBEAT);
-	peer->bye_tx = dsm_send_tx_keep(DSM_MSG_BYE);
+	peer->credit_tx[DSM_VC_Q] = dsm_send_tx_keep(peer->net, DSM_MSG_CREDIT);
+	peer->credit_tx[DSM_VC_P] = dsm_send_tx_keep(peer->net, DSM_MSG_CREDIT);
+	peer->beat_tx = dsm_send_tx_keep(peer->net, DSM_MSG_HEARTBEAT);
+	peer->bye_tx = dsm_send_tx_keep(peer->net, DSM_MSG_BYE);
 	return peer->credit_tx[DSM_VC_Q] && peer->credit_tx[DSM_VC_P] && peer->beat_tx &&
 	       peer->bye_tx ? 0 : -ENOMEM;
 }

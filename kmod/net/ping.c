@@ -38,10 +38,10 @@ static bool is_sane(const struct dsm_wire_ping *ping, enum dsm_vc vc)
 	return !ping->answer || (bytes >= sizeof(*ping) && bytes <= BODY_MAX);
 }
 
-static struct dsm_net_tx *message(u8 type, u32 xid, const struct dsm_wire_ping *body, u32 bytes,
+static struct dsm_net_tx *message(struct dsm_net *net, u8 type, u32 xid, const struct dsm_wire_ping *body, u32 bytes,
 				  gfp_t gfp)
 {
-	struct dsm_net_tx *tx = dsm_send_tx_new(gfp);
+	struct dsm_net_tx *tx = dsm_send_tx_new(net, gfp);
 
 	if (!tx)
 		return NULL;
@@ -75,7 +75,7 @@ const char *dsm_ping_recv(struct dsm_qp *qp, const u8 *msg, u32 len, u32 xid)
 		return "malformed message: ping asks for what there is not";
 	if (ping.answer == DSM_PING_NONE)
 		return NULL;
-	tx = message(DSM_MSG_PONG, xid, &ping, le16_to_cpu(ping.bytes), GFP_NOWAIT | __GFP_NOWARN);
+	tx = message(qp->peer->net, DSM_MSG_PONG, xid, &ping, le16_to_cpu(ping.bytes), GFP_NOWAIT | __GFP_NOWARN);
 	if (!tx)
 		return NULL;
 	tx->mech = ping.mech;
@@ -194,7 +194,7 @@ static struct dsm_net_tx *ping_new(struct dsm_peer *peer, const struct dsm_net_p
 
 	if (p->one_way && !last)
 		ping.answer = DSM_PING_NONE;
-	tx = message(DSM_MSG_PING, peer->ping.xid, &ping, p->bytes, GFP_KERNEL);
+	tx = message(peer->net, DSM_MSG_PING, peer->ping.xid, &ping, p->bytes, GFP_KERNEL);
 	tx->mech = p->mech;
 	tx->msg.class = p->priority == DSM_NET_HIGH ? DSM_CLASS_RSP : DSM_CLASS_REQ;
 	return tx;

@@ -17,14 +17,13 @@
 #include "sq.h"
 
 /*
- * Buffers kept for when memory is short. A message in a backlog is given back
- * at the latest when its peer is lost, so a wait for one ends.
+ * Buffers kept for when memory is short, by each node: a message in a backlog is given back
+ * at the latest when its peer is lost, so a wait for one ends, but for others' a node must not wait.
  */
 #define RESERVE 64
 
 static struct kmem_cache *tx_cache;
 static struct kmem_cache *buf_cache;
-static mempool_t *tx_pool;
 
 static void *pool_alloc(gfp_t gfp, void *unused)
 {
@@ -75,11 +74,20 @@ int dsm_send_init(void)
 				     tx_construct);
 	buf_cache = kmem_cache_create("dsm_net_buf", DSM_MSG_BYTES, 0, 0, buf_construct);
 	if (tx_cache && buf_cache)
-		tx_pool = mempool_create(RESERVE, pool_alloc, pool_free, NULL);
-	if (tx_pool)
 		return 0;
 	dsm_send_exit();
 	return -ENOMEM;
+}
+
+/**
+ * dsm_send_pool() - a transport's message buffers
+ *
+ * Context: process.
+ * Return: pool, or NULL; for mempool_destroy() when every message has been given back.
+ */
+mempool_t *dsm_send_pool(void)
+{
+	return mempool_create(RESERVE, pool_alloc, pool_free, NULL);
 }
 
 /**
@@ -89,8 +97,6 @@ int dsm_send_init(void)
  */
 void dsm_send_exit(void)
 {
-	mempool_destroy(tx_pool);
-	tx_pool = NULL;
 	kmem_cache_destroy(buf_cache);
 	kmem_cache_destroy(tx_cache);
 }
@@ -110,20 +116,21 @@ void dsm_send_tx_free(struct dsm_net_tx *tx)
 {
 	if (tx->msg.page)
 		put_page(tx->msg.page);
-	mempool_free(tx, tx_pool);
+	mempool_free(tx, tx->pool);
 }
 
 /**
  * dsm_send_tx_new() - get an empty message
+ * @net: transport
  * @gfp: how hard to try; with __GFP_DIRECT_RECLAIM it sleeps until it has one
  *
  * Context: as @gfp.
  * Return: the message (header zero, no page), or NULL if there is no memory.
  */
-struct dsm_net_tx *dsm_send_tx_new(gfp_t gfp)
+struct dsm_net_tx *dsm_send_tx_new(struct dsm_net *net, gfp_t gfp)
 {
 	/* The pool sees to it itself, and tries without reclaim first. */
-	struct dsm_net_tx *tx = mempool_alloc(tx_pool, gfp & ~__GFP_NOFAIL);
+	struct dsm_net_tx *tx = mempool_alloc(net->messages, gfp & ~__GFP_NOFAIL);
 	u8 *data;
 
 	if (!tx)
@@ -131,6 +138,7 @@ struct dsm_net_tx *dsm_send_tx_new(gfp_t gfp)
 	data = tx->msg.data;
 	memset(tx, 0, sizeof(*tx));
 	memset(data, 0, DSM_HDR_BYTES);
+	tx->pool = net->messages;
 	tx->msg.data = data;
 	tx->msg.len = DSM_HDR_BYTES;
 	tx->msg.dst = DSM_NO_NODE;
@@ -147,7 +155,7 @@ struct dsm_net_tx *dsm_send_tx_new(gfp_t gfp)
  */
 struct dsm_msgbuf *dsm_net_msg_alloc(struct dsm_net *net, gfp_t gfp)
 {
-	struct dsm_net_tx *tx = dsm_send_tx_new(gfp);
+	struct dsm_net_tx *tx = dsm_send_tx_new(net, gfp);
 
 	return tx ? &tx->msg : NULL;
 }
@@ -167,14 +175,15 @@ void dsm_net_msg_free(struct dsm_net *net, struct dsm_msgbuf *msg)
 
 /**
  * dsm_send_tx_keep() - a header-only message that belongs to a peer for good
+ * @net:  transport
  * @type: message type
  *
  * Context: process, sleeps.
  * Return: the message, or NULL.
  */
-struct dsm_net_tx *dsm_send_tx_keep(u8 type)
+struct dsm_net_tx *dsm_send_tx_keep(struct dsm_net *net, u8 type)
 {
-	struct dsm_net_tx *tx = dsm_send_tx_new(GFP_KERNEL);
+	struct dsm_net_tx *tx = dsm_send_tx_new(net, GFP_KERNEL);
 
 	if (tx) {
 		dsm_wire_begin(&tx->msg, type, 0, 0);

@@ -71,7 +71,7 @@ enum dsm_net_poll { DSM_NET_POLL_DIRECT, DSM_NET_POLL_WORKQUEUE, DSM_NET_POLL_SO
 
 /**
  * struct dsm_net_config - parameters of dsm_net_start()
- * @listen:          own address; port 0 means DSM_NET_PORT
+ * @listen:          own address and port
  * @node:            own id, or DSM_NO_NODE until the seed assigned one
  * @cluster:         cluster id, 0 = learn it from the seed
  * @peer_timeout_ms: silence after which a peer is lost; the queue pairs' retries are sized to match
@@ -87,8 +87,6 @@ struct dsm_net_config {
 	u32 resume_ms;
 	enum dsm_net_poll poll;
 };
-
-#define DSM_NET_PORT 18515
 
 /* Most bytes of a message that a brief answer stands for, and of a request that is answered so. */
 #define DSM_BRIEF_BYTES 72u
@@ -249,8 +247,8 @@ void dsm_net_stop(struct dsm_net *net);
  */
 int dsm_net_connect(struct dsm_net *net, const struct sockaddr_in *addr, u32 timeout_ms, u16 *node,
 		    u16 *version);
-/* Close in good order; returns at once, peer_lost() with -ESHUTDOWN follows on both sides. */
-void dsm_net_disconnect(struct dsm_net *net, u16 node);
+/* Close all in good order and refuse new ones; returns after the last peer_lost(). */
+void dsm_net_disconnect(struct dsm_net *net);
 
 u16 dsm_net_self(const struct dsm_net *net);
 u64 dsm_net_cluster(const struct dsm_net *net);

@@ -2,7 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * What decides by which mechanism messages go: limits that can be set while messages are under way,
- * and that are measured with the first peer that comes up. Never changes what somebody has set.
+ * and that are measured with the first peer of another machine that comes up. They are the machine's, not a
+ * node's. Never changes what somebody has set.
  *
  * Each measurement takes its budget at most and runs beside whatever the node does. It is coarse: the
  * forms that are compared take turns, and a default stays unless another value is better by a
@@ -233,8 +234,11 @@ void dsm_tune_work(struct work_struct *work)
 		 dsm_tune(DSM_NET_BULK_MIN), err[2]);
 }
 
+/* A transport with whose peer the limits are or were measured. */
+static atomic_t measuring = ATOMIC_INIT(0);
+
 /**
- * dsm_tune_start() - a peer has come up: if it is the first one, measure
+ * dsm_tune_start() - a peer has come up: if it is the first one on another machine, measure
  * @peer: peer
  *
  * Context: process.
@@ -243,8 +247,21 @@ void dsm_tune_start(struct dsm_peer *peer)
 {
 	struct dsm_net *net = peer->net;
 
-	if (xchg(&net->tuned, true))
+	if (peer->addr.sin_addr.s_addr == net->cfg.listen.sin_addr.s_addr || atomic_xchg(&measuring, 1))
 		return;
+	net->tuned = true;
 	net->tune_node = peer->node;
 	queue_work(net->slow_wq, &net->tune_work);
+}
+
+/**
+ * dsm_tune_stop() - a transport stops: if the limits were measured with a peer of it, the next may do so
+ * @net: transport, without peers
+ *
+ * Context: process.
+ */
+void dsm_tune_stop(struct dsm_net *net)
+{
+	if (net->tuned)
+		atomic_set(&measuring, 0);
 }

@@ -24,7 +24,7 @@
 #include "net.h"
 #include "../core/seq.h"
 
-/* Transfers kept for when memory is short; one that is accepted always comes back. */
+/* Transfers kept for when memory is short, by each node; one that is accepted always comes back. */
 #define RESERVE 64
 
 #define SIGNAL_INTERVAL 16
@@ -65,7 +65,6 @@ struct net_xfer {
 };
 
 static struct kmem_cache *xfer_cache;
-static mempool_t *xfer_pool;
 
 static void *pool_alloc(gfp_t gfp, void *unused)
 {
@@ -93,12 +92,18 @@ int dsm_xfer_init(void)
 {
 	xfer_cache = kmem_cache_create("dsm_net_xfer", sizeof(struct net_xfer), 0,
 				       SLAB_HWCACHE_ALIGN, construct);
-	if (xfer_cache)
-		xfer_pool = mempool_create(RESERVE, pool_alloc, pool_free, NULL);
-	if (xfer_pool)
-		return 0;
-	dsm_xfer_exit();
-	return -ENOMEM;
+	return xfer_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * dsm_xfer_pool() - a transport's transfers
+ *
+ * Context: process.
+ * Return: pool, or NULL; for mempool_destroy() when every transfer has been given back.
+ */
+mempool_t *dsm_xfer_pool(void)
+{
+	return mempool_create(RESERVE, pool_alloc, pool_free, NULL);
 }
 
 /**
@@ -108,8 +113,6 @@ int dsm_xfer_init(void)
  */
 void dsm_xfer_exit(void)
 {
-	mempool_destroy(xfer_pool);
-	xfer_pool = NULL;
 	kmem_cache_destroy(xfer_cache);
 }
 
@@ -131,7 +134,7 @@ static void done(struct ib_cq *cq, struct ib_wc *wc);
 struct dsm_xfer *dsm_net_xfer_alloc(struct dsm_net *net, gfp_t gfp)
 {
 	/* The pool sees to it itself, and tries without reclaim first. */
-	struct net_xfer *t = mempool_alloc(xfer_pool, gfp & ~__GFP_NOFAIL);
+	struct net_xfer *t = mempool_alloc(net->xfers, gfp & ~__GFP_NOFAIL);
 
 	if (!t)
 		return NULL;
@@ -151,7 +154,7 @@ struct dsm_xfer *dsm_net_xfer_alloc(struct dsm_net *net, gfp_t gfp)
 void dsm_net_xfer_free(struct dsm_net *net, struct dsm_xfer *xfer)
 {
 	if (xfer)
-		mempool_free(to_net(xfer), xfer_pool);
+		mempool_free(to_net(xfer), net->xfers);
 }
 
 static void list_init(struct dsm_xfer_list *l)

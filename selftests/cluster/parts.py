@@ -61,10 +61,12 @@ def over(test):
     return run
 
 
-def join_words(c, k):
-    """Options of `dsmctl join` for one of the nodes."""
-    address = c.nodes[0].address
-    return ["join", "--listen", address, "--node", str(k), *(["--seed", address] if k else [])]
+def all_join(c):
+    """Those that have not joined yet."""
+    for part in Parts(c).nodes:
+        seed = ["--seed", part.address] if part.index else []
+        r = part.run(["dsmctl", "join", "--listen", part.address, "--node", str(part.index), *seed])
+        expect(not r.status or "already" in r.err, f"{part.name}: {r.err}")
 
 
 def parts_join(c):
@@ -149,16 +151,16 @@ def parts_leave_and_rejoin(c):
 
 
 def parts_refusals(c):
-    """Nodes of a machine cannot share a port; programs cannot have a region twice."""
+    """Nodes of a machine cannot share a port."""
     node = c.nodes[0]
     node.check(["dsmctl", "--node", "2", "leave", "--force"])
     refused = node.run(["dsmctl", "--node", "2", "join", "--listen", f"{node.address}:18515", "--seed",
                         node.address])
-    expect(refused.status, "two nodes listen at one port")
+    expect(refused.status and "in use" in refused.err, f"two nodes listen at one port: {refused.err}")
     node.check(["dsmctl", "--node", "2", "join", "--listen", f"{node.address}:18600", "--seed", node.address])
 
 
-FEW = (parts_join, parts_share_by_the_protocol, over(work.killed_holding_a_lock), over(plain.sc_ticket_lock),
+FEW = (parts_join, all_join, parts_share_by_the_protocol, over(work.killed_holding_a_lock), over(plain.sc_ticket_lock),
        parts_leave_and_rejoin)
 MORE = (over(level.one_process_of_a_node), over(work.counters_under_locks), over(work.false_sharing),
         over(work.barriers_whole_subsets_several_keys),

@@ -10,6 +10,6 @@
 #include "kselftest_harness.h"
 
 #undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT 300	/* seconds */
+#define TEST_TIMEOUT_DEFAULT 200	/* seconds */
 
 #endif

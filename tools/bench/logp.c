@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../uapi/dsm.h"
+#include "../local_node.h"
 #include "bench.h"
 
 #define BURST 32u
@@ -280,9 +281,9 @@ static void measure(const struct bench *b)
 int test_logp(struct bench *b)
 {
 	if (b->rank == 1) {
-		control = open("/dev/dsm", O_RDWR | O_CLOEXEC);
+		control = open(control_path(), O_RDWR | O_CLOEXEC);
 		if (control < 0) {
-			fprintf(stderr, "dsm-bench: /dev/dsm: %s\n", strerror(errno));
+			fprintf(stderr, "dsm-bench: %s: %s\n", control_path(), strerror(errno));
 			exit(EXIT_FAILURE);
 		}
 		target = dsm_node(b->d) == 0;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "../../uapi/dsm.h"
+#include "../local_node.h"
 
 #define EXIT_USAGE 2
 
@@ -34,11 +35,9 @@ int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Devices of the machine's node that DSM_LOCAL_NODE says, which --node before the command sets: /dev/dsm, or /dev/dsm.K for
- * a further one.
+ * A region's name, from that or from its device as region list prints it; a device of another of this machine's nodes
+ * than DSM_LOCAL_NODE or --node said makes the command about that one: to be called before open_control().
  */
-const char *control_path(void);
-/* The name of a region as region list prints it, or that name itself. */
 const char *region_name(const char *text);
 /* Opens control_path() or says why not and returns -1. */
 int open_control(void);

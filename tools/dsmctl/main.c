@@ -63,7 +63,8 @@ static const struct command commands[] = {
 	  "usage: dsmctl up HOSTFILE\n"
 	  "Joins the machines of a host file over ssh, the first one as seed; all, or none. A line is\n"
 	  "  [USER@]HOST [ADDR[:PORT]]   name for ssh, address of its RDMA interface if HOST is not\n"
-	  "A # begins a comment. This machine needs no ssh. DSM_SSH is the ssh command.\n",
+	  "A # begins a comment. This machine needs no ssh. DSM_SSH is the ssh command.\n"
+	  "An address that comes again is the next node of its machine (module parameter nodes).\n",
 	  cmd_up },
 	{ "region",
 	  "usage: dsmctl region create NAME SIZE[K|M|G|T] [KEY=VALUE]...\n"
@@ -129,16 +130,18 @@ static bool wants_help(int argc, char **argv)
 static int choose_node(int argc, char **argv)
 {
 	const char *text;
+	char number[12];
 	uint64_t k;
 	int i = 1;
 
 	if (argc < 2 || strncmp(argv[1], "--node", 6) || !option(argc, argv, &i, "--node", &text))
 		return 0;
-	if (!parse_number(text, 7, &k)) {
-		fprintf(stderr, "dsmctl: --node %s: the nodes of a machine are 0 to 7\n", text);
+	if (!parse_number(text, DSM_LOCAL_NODES_MAX - 1, &k)) {
+		fprintf(stderr, "dsmctl: --node %s: the nodes of a machine are 0 to %d\n", text, DSM_LOCAL_NODES_MAX - 1);
 		return -1;
 	}
-	setenv("DSM_LOCAL_NODE", text, 1);
+	snprintf(number, sizeof(number), "%d", (int)k);
+	setenv("DSM_LOCAL_NODE", number, 1);
 	return i;
 }
 

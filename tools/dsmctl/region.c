@@ -253,7 +253,6 @@ int find_region(int fd, const char *name, uint32_t *id)
 	struct dsm_ioc_region_info info = { .id = 0 };
 	int err;
 
-	name = region_name(name);
 	do {
 		err = next_region(fd, info.id, &info);
 	} while (!err && strcmp(info.name, name));

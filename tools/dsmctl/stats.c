@@ -187,6 +187,8 @@ int cmd_stats(int argc, char **argv)
 		else
 			return usage("stats", "what is \"%s\"?", argv[i]);
 	}
+	if (region)
+		region = region_name(region);
 	fd = open_control();
 	if (fd < 0)
 		return EXIT_FAILURE;

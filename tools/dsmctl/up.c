@@ -84,6 +84,10 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 			break;
 		h->here = is_here(addr);
 		h->node = named_before(hosts, *count);
+		if (h->node >= DSM_LOCAL_NODES_MAX) {
+			ret = fail("%s:%d: a machine is %d nodes at most", path, number, DSM_LOCAL_NODES_MAX);
+			break;
+		}
 		(*count)++;
 	}
 	fclose(f);

@@ -40,27 +40,19 @@ int usage(const char *command, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-const char *control_path(void)
-{
-	static char path[sizeof("/dev/dsm.K")];
-	const char *text = getenv("DSM_LOCAL_NODE");
-
-	strcpy(path, "/dev/dsm");
-	/* Out of range there is no such device. */
-	if (text && *text && strcmp(text, "0"))
-		snprintf(path, sizeof(path), "/dev/dsm.%c", text[1] ? '?' : text[0]);
-	return path;
-}
-
 const char *region_name(const char *text)
 {
 	const char *name;
+	char node[12];
 
 	if (strncmp(text, "/dev/dsm", 8))
 		return text;
 	name = text + 8;
-	if (*name == '.')
+	if (*name == '.') {
+		snprintf(node, sizeof(node), "%.*s", (int)strcspn(name + 1, "-"), name + 1);
+		setenv("DSM_LOCAL_NODE", node, 1);
 		name += strcspn(name, "-");
+	}
 	return *name == '-' ? name + 1 : name;
 }
 

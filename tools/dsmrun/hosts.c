@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../../uapi/dsm.h"
+#include "../local_node.h"
 #include "dsmrun.h"
 
 /* Whether "ADDR" or "ADDR:PORT" is an address of this machine. */
@@ -126,8 +127,8 @@ static int node_info(int fd, unsigned int node, struct dsm_ioc_node_info *info)
 	return ioctl(fd, DSM_IOC_NODE_INFO, info);
 }
 
-/* Which of this machine's nodes has an id in the cluster; "" if it is the only one, or none has. */
-static void find_node(unsigned int id, char name[4])
+/* Which of this machine's nodes has an id in the cluster; it may be the only one, without a number. 0 or an exit status. */
+static int find_node(unsigned int id, char name[4])
 {
 	struct dsm_ioc_node_info info;
 	char path[] = "/dev/dsm.K";
@@ -135,8 +136,8 @@ static void find_node(unsigned int id, char name[4])
 
 	*name = '\0';
 	if (access("/dev/dsm.1", F_OK))
-		return;
-	for (k = 0; k < 8 && !*name; k++) {
+		return 0;
+	for (k = 0; k < DSM_LOCAL_NODES_MAX && !*name; k++) {
 		snprintf(path + 8, sizeof(path) - 8, k ? ".%d" : "", k);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
@@ -145,45 +146,35 @@ static void find_node(unsigned int id, char name[4])
 			snprintf(name, 4, "%d", k);
 		close(fd);
 	}
+	if (*name)
+		return 0;
+	fprintf(stderr, "dsmrun: node %u of the cluster is one of this machine's, but none that you may use\n", id);
+	return EXIT_FAILURE;
 }
 
-/* How many nodes of the cluster with lower ids have the same address: as dsmctl up joins them. */
-static int named_before(int fd, const struct dsm_ioc_node_info *info)
+/* Of another machine only the port is known: its node K has the usual one and K, or was given one. */
+static int set_node(struct host *h, const struct dsm_ioc_node_info *info)
 {
-	struct dsm_ioc_node_info other;
-	unsigned int node;
-	int times = 0;
+	int k = info->port - DSM_PORT;
 
-	for (node = 0; node < info->node; node++)
-		times += !node_info(fd, node, &other) && other.state == DSM_NODE_UP &&
-			 other.addr == info->addr;
-	return times;
-}
-
-static void set_node(struct host *h, int fd, const struct dsm_ioc_node_info *info)
-{
-	int before;
-
-	if (h->local) {
-		find_node(info->node, h->node);
-		return;
-	}
-	before = named_before(fd, info);
-	if (before)
-		snprintf(h->node, sizeof(h->node), "%d", before % 64);
+	if (h->local)
+		return find_node(info->node, h->node);
+	if (k > 0 && k < DSM_LOCAL_NODES_MAX)
+		snprintf(h->node, sizeof(h->node), "%d", k);
+	return 0;
 }
 
 /* Every node that is up, by the address it gave for RDMA. Only this machine if there is no cluster. */
 int hosts_from_cluster(struct plan *plan)
 {
 	struct dsm_ioc_node_info self, info;
-	int fd = open("/dev/dsm", O_RDONLY | O_CLOEXEC);
+	int fd = open(control_path(), O_RDONLY | O_CLOEXEC);
 	unsigned int node;
 	int ret = 0;
 
 	if (fd < 0 && errno == EACCES) {
-		fprintf(stderr, "dsmrun: /dev/dsm says who the nodes are, but: %s\n"
-			"Name them with --hostfile or --hosts, or say --local.\n", strerror(errno));
+		fprintf(stderr, "dsmrun: %s says who the nodes are, but: %s\n"
+			"Name them with --hostfile or --hosts, or say --local.\n", control_path(), strerror(errno));
 		return EXIT_FAILURE;
 	}
 	if (fd < 0 || node_info(fd, DSM_NODE_ANY, &self)) {
@@ -203,7 +194,7 @@ int hosts_from_cluster(struct plan *plan)
 			continue;
 		ret = add_host(plan, info.state == DSM_NODE_SELF ? "localhost" : name, "");
 		if (!ret)
-			set_node(&plan->hosts[plan->host_count - 1], fd, &info);
+			ret = set_node(&plan->hosts[plan->host_count - 1], &info);
 	}
 	close(fd);
 	if (!ret && !plan->host_count)

@@ -94,9 +94,9 @@ int dsm_control_from_env(char path[DSM_CONTROL_BYTES])
 	strcpy(path, "/dev/dsm");
 	if (!text || !*text || !strcmp(text, "0"))
 		return 0;
-	if (text[0] < '1' || text[0] > '7' || text[1])
-		return dsm_error_set(EINVAL, "dsm_open: DSM_LOCAL_NODE is \"%.32s\": a machine's nodes are 0 to 7",
-				     text);
+	if (text[0] < '1' || text[0] >= '0' + DSM_LOCAL_NODES_MAX || text[1])
+		return dsm_error_set(EINVAL, "dsm_open: DSM_LOCAL_NODE is \"%.32s\": a machine's nodes are 0 to %d",
+				     text, DSM_LOCAL_NODES_MAX - 1);
 	strcat(path, ".");
 	strcat(path, text);
 	return 0;
