@@ -55,7 +55,7 @@ int keep(void);
 #define KEEPER_READY "\001dsmrun: ready"
 #define KEEPER_FAILED "\001dsmrun: not started"
 /* The first word that a keeper reads; changes with what follows it. */
-#define KEEPER_MAGIC "dsmrun-1"
+#define KEEPER_MAGIC "dsmrun-2"
 #define KEEPER_INPUT_MAX (1 << 20)
 
 /* spawn.c: one rank, here or over ssh; its output comes on out and err. */

@@ -6,7 +6,7 @@
  * program's output.
  *
  * The input is "KEEPER_MAGIC BYTES\n", so many bytes of strings that end in NUL (directory, rank,
- * number of ranks, program, arguments), then lines. So no shell reads any argument.
+ * number of ranks, DSM_LOCAL_NODE or "", program, arguments), then lines. So no shell reads any argument.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 /* From SIGTERM to SIGKILL for a program that nobody waits for any more. */
 #define GRACE_MS 5000
-#define FIXED_STRINGS 3
+#define FIXED_STRINGS 4
 
 static void say_line(const char *line)
 {
@@ -193,6 +193,7 @@ int keep(void)
 	}
 	start.rank = strings[1];
 	start.ranks = strings[2];
+	start.node = strings[3];
 	start.argv = strings + FIXED_STRINGS;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);

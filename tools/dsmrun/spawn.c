@@ -113,9 +113,7 @@ static size_t keeper_input(const struct plan *plan, const struct child *child, c
 		fprintf(stderr, "dsmrun: %s\n", strerror(errno));
 		goto out;
 	}
-	fprintf(to, "%s%c%d%c%d%c", cwd, 0, child->rank, 0, plan->ranks, 0);
-	if (*child->host->node)
-		fprintf(to, "env%cDSM_LOCAL_NODE=%s%c", 0, child->host->node, 0);
+	fprintf(to, "%s%c%d%c%d%c%s%c", cwd, 0, child->rank, 0, plan->ranks, 0, child->host->node, 0);
 	for (i = 0; plan->argv[i]; i++)
 		fprintf(to, "%s%c", plan->argv[i], 0);
 	if (fclose(to) || len > KEEPER_INPUT_MAX - 64) {
