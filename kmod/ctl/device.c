@@ -185,6 +185,7 @@ struct device *dsm_device_control(const struct dsm_node *n)
  */
 struct dsm_node *dsm_device_lookup(int minor, struct dsm_region **r)
 {
+	/* Pairs with add_controls(): they are all there. */
 	u32 i, count = smp_load_acquire(&controls);
 
 	*r = NULL;
@@ -297,6 +298,7 @@ static int add_controls(struct dsm_node * const *nodes, u32 count)
 		if (ret)
 			goto err;
 	}
+	/* Pairs with dsm_device_lookup(). */
 	smp_store_release(&controls, count);
 	for (made = 0; made < count; made++) {
 		dev_set_uevent_suppress(&control[made]->dev, false);

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 
 #include "net.h"
+#include "tune.h"
 
 #define SLOT_PAGES (DSM_BULK_BYTES / PAGE_SIZE)
 #define RING_PAGES (DSM_BULK_SLOTS * SLOT_PAGES)

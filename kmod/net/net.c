@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "net.h"
+#include "tune.h"
 
 /* Bounds on the silence of a peer: several beats must fit, and people wait for it. */
 #define TIMEOUT_MIN_MS 200

@@ -683,21 +683,6 @@ void dsm_send_idle_credits(struct work_struct *work);
 bool dsm_send_is_idle(struct dsm_peer *peer);
 void dsm_send_purge(struct dsm_peer *peer);
 
-/* sq.c */
-int dsm_sq_alloc(struct dsm_qp *qp);
-void dsm_sq_free(struct dsm_qp *qp);
-bool dsm_sq_has_room(const struct dsm_qp *qp);
-bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
-void dsm_sq_post(struct dsm_qp *qp);
-void dsm_sq_flush(struct dsm_qp *qp);
-void dsm_sq_purge(struct dsm_qp *qp);
-
-/* tune.c */
-u32 dsm_tune(enum dsm_net_tunable which);
-void dsm_tune_start(struct dsm_peer *peer);
-void dsm_tune_stop(struct dsm_net *net);
-void dsm_tune_work(struct work_struct *work);
-
 /* recv.c */
 int dsm_recv_class(u8 type);
 void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc);

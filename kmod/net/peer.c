@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 
 #include "net.h"
+#include "tune.h"
 
 /* How long an orderly close waits for what was accepted to be acknowledged. */
 #define LEAVE_MS 1000

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "net.h"
+#include "sq.h"
 
 /* ib_drain_qp() needs one entry of its own in each queue. */
 #define DRAIN_SPARE 1

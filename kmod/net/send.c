@@ -15,6 +15,7 @@
 #include "fault.h"
 #include "net.h"
 #include "sq.h"
+#include "tune.h"
 
 /*
  * Buffers kept for when memory is short, by each node: a message in a backlog is given back

@@ -23,6 +23,7 @@
 #include "fault.h"
 #include "net.h"
 #include "sq.h"
+#include "tune.h"
 
 static void entry_done(struct ib_cq *cq, struct ib_wc *wc);
 

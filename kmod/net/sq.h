@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Send queues of C, Q and P: what is staged beside messages, and what is known of them after a break.
+ * Send queues of C, Q and P: messages, what is staged beside them, and what is known of both after a break.
  */
 #ifndef DSM_NET_SQ_H
 #define DSM_NET_SQ_H
@@ -15,6 +15,13 @@ static inline u32 dsm_sq_before(const struct dsm_qp *qp, u32 i, u32 n)
 }
 
 /* sq.c */
+int dsm_sq_alloc(struct dsm_qp *qp);
+void dsm_sq_free(struct dsm_qp *qp);
+bool dsm_sq_has_room(const struct dsm_qp *qp);
+bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
+void dsm_sq_post(struct dsm_qp *qp);
+void dsm_sq_flush(struct dsm_qp *qp);
+void dsm_sq_purge(struct dsm_qp *qp);
 void dsm_sq_stage_inv(struct dsm_qp *qp, u32 rkey);
 bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list);
 struct dsm_sq_entry *dsm_sq_retire(struct dsm_qp *qp, struct dsm_msgbuf **list);

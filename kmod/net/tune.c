@@ -13,7 +13,7 @@
  */
 #include <linux/sort.h>
 
-#include "net.h"
+#include "tune.h"
 
 #define BUDGET_NS (50 * NSEC_PER_MSEC)
 #define BULK_BUDGET_NS (200 * NSEC_PER_MSEC)

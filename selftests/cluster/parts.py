@@ -162,6 +162,7 @@ def parts_refusals(c):
 
 FEW = (parts_join, all_join, parts_share_by_the_protocol, over(work.killed_holding_a_lock), over(plain.sc_ticket_lock),
        parts_leave_and_rejoin)
+DEBUG = (parts_join, all_join, parts_share_by_the_protocol, parts_leave_and_rejoin)
 MORE = (over(level.one_process_of_a_node), over(work.counters_under_locks), over(work.false_sharing),
         over(work.barriers_whole_subsets_several_keys),
         *(over(test) for test in litmus.tests(3, ("hlrc", "csm-adb", "sc"))),
