@@ -15,8 +15,11 @@ import time
 from vm.channel import GuestError
 
 SIGBUS = -7
-# Seconds for one call in a guest that need not wait for anything but other guests.
-CALL_SECONDS = 30
+# Seconds for one call in a guest that need not wait for anything but other guests. Only a hang takes so long, also
+# on a host that is many times as slow as usual.
+CALL_SECONDS = 60
+# How many times as long as usual programs may take for the same reason.
+PATIENCE = 4
 # How much later than the bound on a peer's silence a survivor may get its error.
 LATE_SECONDS = 1.0
 
@@ -131,7 +134,7 @@ class Actor:
         value, _ = self.want(0, "read", offset)
         expect(value == want, f"word at {offset} on {self.node.name}: {value}, not {want}")
 
-    def blocked(self, function, timeout=10):
+    def blocked(self, function, timeout=CALL_SECONDS):
         """Wait until one of the threads sleeps inside a function of the module."""
         # A thread's stack can be read only while it does not run.
         script = 'grep -q " $1+" /proc/$0/task/*/stack'
@@ -258,7 +261,8 @@ def kill_all(jobs):
 
 def join_ranks(c, jobs, timeout):
     """Wait for all; one that fails or is late ends all, and its words are the reason."""
-    end = time.monotonic() + timeout * c.slowness
+    timeout *= PATIENCE * c.slowness
+    end = time.monotonic() + timeout
     bad = None
     while not bad and not all(j.done() for j in jobs):
         late = time.monotonic() > end
@@ -270,7 +274,7 @@ def join_ranks(c, jobs, timeout):
     if not bad:
         return
     text = (f"{bad.name()} (rank {jobs.index(bad)} of {len(jobs)}): " +
-            (f"status {bad.status}" if bad.done() else f"not done after {timeout * c.slowness} s") +
+            (f"status {bad.status}" if bad.done() else f"not done after {timeout} s") +
             f": {bad.err.strip() or bad.out.strip()[-300:]}")
     for e in kill_all(jobs):
         text += f"\nand after kill -9: {str(e).splitlines()[0]}"

@@ -83,7 +83,7 @@ class Job:
                                      f"stderr: {self._text(ERR)[-2000:]}")
                 self.cond.wait(left)
 
-    def wait_line(self, pattern, timeout=60, stream=OUT):
+    def wait_line(self, pattern, timeout=120, stream=OUT):
         """Wait until a line of the output matches the regex; return the match object.
 
         Raises GuestError when the time is over or the command ended without that line.
@@ -104,7 +104,7 @@ class Job:
         self._await(ready, timeout, f"no line matched '{pattern}'")
         return found[0]
 
-    def wait(self, timeout=60):
+    def wait(self, timeout=120):
         """Wait for the end of the command; return its Result."""
         self._await(lambda: self.status is not None, timeout, "did not end")
         return Result(self.argv, self.status, self.out, self.err)

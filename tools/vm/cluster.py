@@ -238,7 +238,7 @@ class Node(Channel):
         """check() of a shell script given as text."""
         return self.check(["sh", "-c", script], timeout, **kw)
 
-    def wait_for(self, argv, timeout=10):
+    def wait_for(self, argv, timeout=60):
         """Run a command again and again until its status is 0; GuestError after timeout s."""
         end = time.monotonic() + timeout
         while True:
