@@ -232,6 +232,7 @@ enum dsm_stat {
 	DSM_STAT_BCAST_PAGES,		/* bcast=adaptive: pages multicast as home */
 	DSM_STAT_BCAST_HITS,		/* of page_transfers: by multicast */
 	DSM_STAT_BCAST_LOST,		/* that were multicast and asked for once more, since nothing or not all came */
+	DSM_STAT_HEARTBEATS,		/* of MSGS_SENT: heartbeats, as many as time passes */
 	DSM_STAT_COUNT
 };
 

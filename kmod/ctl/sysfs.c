@@ -236,6 +236,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_BCAST_PAGES] = "bcast_pages",
 	[DSM_STAT_BCAST_HITS] = "bcast_hits",
 	[DSM_STAT_BCAST_LOST] = "bcast_lost",
+	[DSM_STAT_HEARTBEATS] = "heartbeats",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

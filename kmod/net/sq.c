@@ -179,6 +179,8 @@ static bool count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bo
 		stats->pings++;
 		return false;
 	}
+	if (tx->msg.data[0] == DSM_MSG_HEARTBEAT)
+		stats->heartbeats++;
 	stats->tx_msgs[tx->msg.class]++;
 	stats->tx_sized[size_class(tx_bytes(tx))]++;
 	stats->tx_bytes += tx_bytes(tx);

@@ -97,6 +97,7 @@ struct dsm_net_config {
  * struct dsm_net_peer_stats - counters of one peer, since it came up
  * @tx_msgs:       messages sent, per class, net's own (CREDIT, heartbeats) included
  * @rx_msgs:       messages received, likewise
+ * @heartbeats:    of @tx_msgs: heartbeats
  * @tx_sized:      messages sent, by size: below 256 bytes, 1 KiB, 4 KiB, and larger
  * @tx_bytes:      bytes sent, headers included
  * @rx_bytes:      bytes received, likewise
@@ -126,6 +127,7 @@ struct dsm_net_config {
 struct dsm_net_peer_stats {
 	u64 tx_msgs[DSM_CLASS_COUNT];
 	u64 rx_msgs[DSM_CLASS_COUNT];
+	u64 heartbeats;
 	u64 tx_sized[DSM_NET_SIZES];
 	u64 tx_bytes;
 	u64 rx_bytes;

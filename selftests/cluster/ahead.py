@@ -4,10 +4,10 @@
 
 Asks the counters how many pages were asked for and used, never how long it took.
 """
-import time
 
 from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, make_region,
                    ranks, region, status, until)
+from vm import clock
 
 PAGE = 4096
 
@@ -288,7 +288,7 @@ def home_killed_while_pages_are_fetched_ahead(c):
             for i in range(0, pages, 512):
                 reader.read(base + i * PAGE, 1 + i)
         seen = Ahead(asker)
-        since = time.monotonic()
+        since = clock.now()
         home.stop()
         for reader in (b, z):
             for i in range(0, pages, part):

@@ -2,10 +2,10 @@
 # Copyright (C) 2026 The dsm authors
 """Tests of bcast=adaptive: widely read pages are multicast, and whatever becomes of that, nobody reads anything old."""
 import contextlib
-import time
 
 from scene import (CALL_SECONDS, SIGBUS, actors, bound, counters, expect, living, make_region, region,
                    status, until)
+from vm import clock
 
 PAGE = 4096
 ROUNDS = 8
@@ -166,7 +166,7 @@ def bcast_home_killed(c):
         home.want(0, "write", there, 9)
         home.want(0, "release")
         victim.stop()
-        since = time.monotonic()
+        since = clock.now()
         waiting = [(o, o.begin_blocked("dsm_fault_page", "read", there)) for o in others]
         victim.kill()
         for o, number in waiting:

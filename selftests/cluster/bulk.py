@@ -7,13 +7,13 @@ kmod/net/fault.c).
 """
 import contextlib
 import errno
-import time
 
 from scene import (CALL_SECONDS, actors, bound, counters, expect, living, make_region, peer, region,
                    status, until)
 from faults import check_both_know, unknown_outcome
 from sinks import anew, xfer
 from wire import check_no_rnr
+from vm import clock
 
 TUNABLE = "/sys/class/dsm/dsm/tunables/bulk_min"
 PAGES = 96
@@ -83,7 +83,7 @@ def home_killed_while_it_is_written_to(c):
         first = 512 << 10
         writer.want(0, "fill", first, WORDS, STEP, EACH_BYTE)
         before = counters(a)["bulks"]
-        since = time.monotonic()
+        since = clock.now()
         victim.stop()
         releasing = writer.begin("release")
         until(lambda: counters(a)["bulks"] > before, "nothing was written to the ring")

@@ -2,10 +2,10 @@
 # Copyright (C) 2026 The dsm authors
 """Tests of regions with consistency=cashmere: releases that tell, pages that only one node has."""
 import errno
-import time
 
 import loss
 from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, expect, living, ranks, region
+from vm import clock
 
 PAGE = 4096
 SETTINGS = (("preset=csm-none",), ("preset=csm-s", "home=rr"), ("consistency=cashmere", "home=rr", "diffpath=write"))
@@ -178,7 +178,7 @@ def dir_node_killed(c):
         a.want(0, "write", mine, 1)
         a.want(0, "release")
         expect(counters(rest[0], name)["dir_looks"] >= 1, "no word was looked at")
-        since = time.monotonic()
+        since = clock.now()
         victim.stop()
         a.want(0, "write", mine + 8, 2)
         release = a.begin("release", thread=1)

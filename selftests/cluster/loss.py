@@ -12,6 +12,7 @@ import time
 
 from scene import (CALL_SECONDS, SIGBUS, Actor, actors, bound, check_loss_is_reported, counters, expect,
                    living, name_of, peer, ranks, region, status)
+from vm import clock
 from vm.channel import GuestError
 
 PAGE = 4096
@@ -37,7 +38,7 @@ def killed_during_a_fault(c):
         for actor in all_actors:
             actor.want(0, "acquire")
         z.read(with_home_there, 7)
-        since = time.monotonic()
+        since = clock.now()
         victim.stop()
         reader = a.begin_blocked("dsm_fault_page", "read", with_home_there)
         writer = b.begin_blocked("dsm_fault_page", "write", with_home_there + pages * PAGE, 1)
@@ -78,7 +79,7 @@ def killed_during_a_lock_wait(c):
         if b is not a:
             behind = [(b.begin("lock", key, thread=key - 5), key) for key in between]
             b.settle()
-        since = time.monotonic()
+        since = clock.now()
         victim.kill()
         for x, number in waits:
             x.finish(number, -errno.EHOSTDOWN, "lock held by a dead node", bound(c, since))
@@ -109,7 +110,7 @@ def killed_during_a_barrier(c, *policy):
             x.blocked("dsm_node_barrier")
             x.settle()
         v.settle()
-        since = time.monotonic()
+        since = clock.now()
         victim.kill()
         for x, number in waits:
             x.finish(number, -errno.EHOSTDOWN, "barrier with a dead node", bound(c, since))
@@ -130,7 +131,7 @@ def killed_before_it_sets_or_arrives(c):
             x.blocked("flag_op")
             x.settle()
         v.settle()
-        since = time.monotonic()
+        since = clock.now()
         victim.kill()
         for x, number in waits:
             x.finish(number, -errno.EHOSTDOWN, "flag that the dead would have set",
@@ -182,7 +183,7 @@ def killed_during_a_release(c):
         home = len(rest)		# place of the victim among the members
         a.want(0, "fill", home * PAGE, 3, (len(rest) + 1) * PAGE, 1)
         a.want(0, "write", 0, 6)
-        since = time.monotonic()
+        since = clock.now()
         victim.stop()
         releasing = a.begin_blocked("dsm_node_release", "release")
         victim.kill()
@@ -285,7 +286,7 @@ def cut_off_and_joined_again(c):
             v.want(0, "acquire")
             v.want(0, "lock", 1)
             waiting = a.begin_blocked("dsm_node_lock", "lock", 1)
-            since = time.monotonic()
+            since = clock.now()
             node.cut()
             # The other side: a page whose home it cannot reach any more.
             reading = v.begin("read", 0)

@@ -2,10 +2,10 @@
 # Copyright (C) 2026 The dsm authors
 """Tests of home=migrate@barrier: homes move while pages are read and written remotely."""
 import errno
-import time
 
 import loss
 from scene import SIGBUS, actors, bound, counters, expect, living, ranks, region
+from vm import clock
 
 PAGE = 4096
 
@@ -109,7 +109,7 @@ def moved_pages(group, pages):
 
 def hear_of_loss(group, c, victim):
     """Kill a node of the group, and wait until all others know."""
-    since = time.monotonic()
+    since = clock.now()
     waits = [(a, a.begin("barrier", 7, len(group))) for a in group if a is not victim]
     victim.node.kill()
     for a, call in waits:

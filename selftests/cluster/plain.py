@@ -5,9 +5,9 @@ import errno
 import hashlib
 import os
 import subprocess
-import time
 
 from scene import SIGBUS, actors, bound, counters, expect, join_ranks, living, ranks, region
+from vm import clock
 
 PAGE = 4096
 SC = ("consistency=sc", "home=rr")
@@ -137,7 +137,7 @@ def sc_loss(c):
         b.read(homed_here + n * PAGE, 9)
         a.want(0, "write", PAGE, 3)
         lost = [counters(x)["pages_lost"] for x in rest]
-        since = time.monotonic()
+        since = clock.now()
         victim.stop()
         reader = a.begin_blocked("dsm_fault_page", "read", homed_here)
         victim.kill()

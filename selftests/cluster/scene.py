@@ -12,6 +12,7 @@ import signal
 import statistics
 import time
 
+from vm import clock
 from vm.channel import GuestError
 
 SIGBUS = -7
@@ -44,8 +45,8 @@ class Silence:
 
     The moment is taken on the host just before the signal or the order that silences it, so that
     its last word can only be later. The end is when the host has read the line that the
-    survivor's process wrote after its call: seconds() has the guest's scheduling and the
-    way out of it in it, and is never too short.
+    survivor's process wrote after its call: the guest's scheduling and the way out of it are in
+    these seconds, which are never too short; what others took of the host's processors is not.
     """
     heard = {}	# by moment: seconds of the errors; all since summary()
 
@@ -138,9 +139,9 @@ class Actor:
         """Wait until one of the threads sleeps inside a function of the module."""
         # A thread's stack can be read only while it does not run.
         script = 'grep -q " $1+" /proc/$0/task/*/stack'
-        end = time.monotonic() + timeout
+        end = clock.now() + timeout
         while self.node.run(["sh", "-c", script, str(self.job.pid), function]).status:
-            expect(time.monotonic() < end,
+            expect(clock.now() < end,
                    f"no thread of the actor on {self.node.name} came to wait in {function} "
                    f"within {timeout} s; its output:\n{self.job.out[-500:]}")
             time.sleep(0.02)
@@ -158,10 +159,10 @@ class Actor:
 
     def interrupt(self, number, thread=0, timeout=CALL_SECONDS):
         """Send signals to a thread until its call ends; its result."""
-        end = time.monotonic() + timeout
+        end = clock.now() + timeout
         while self.pending(number):
             self.job.write(f"{thread}\n".encode())
-            expect(time.monotonic() < end, f"signals did not end a call on {self.node.name}")
+            expect(clock.now() < end, f"signals did not end a call on {self.node.name}")
             time.sleep(0.05)
         return self.end(number)[0]
 
@@ -232,9 +233,9 @@ def start_ranks(c, argv, ppn=1, nodes=None, **env):
 
 def comes(reached, timeout=CALL_SECONDS):
     """Look again and again until a state is reached; False if it never is."""
-    end = time.monotonic() + timeout
+    end = clock.now() + timeout
     while not reached():
-        if time.monotonic() >= end:
+        if clock.now() >= end:
             return False
         time.sleep(0.02)
     return True
@@ -262,10 +263,10 @@ def kill_all(jobs):
 def join_ranks(c, jobs, timeout):
     """Wait for all; one that fails or is late ends all, and its words are the reason."""
     timeout *= PATIENCE * c.slowness
-    end = time.monotonic() + timeout
+    end = clock.now() + timeout
     bad = None
     while not bad and not all(j.done() for j in jobs):
-        late = time.monotonic() > end
+        late = clock.now() > end
         bad = next((j for j in jobs if j.done() and j.status), None)
         if not bad and late:
             bad = next((j for j in jobs if not j.done()), None)
@@ -294,6 +295,11 @@ def status(node):
 def counters(node, *region):
     """`dsmctl stats --json` of a node, or of a region at it."""
     return json.loads(node.check(["dsmctl", "stats", "--json", *region]).out)["counters"]
+
+
+def sent(nodes):
+    """Messages that each of them sent so far; without heartbeats, of which a slow host has more."""
+    return [x["msgs_sent"] - x["heartbeats"] for x in map(counters, nodes)]
 
 
 def peer(node, ident):

@@ -5,10 +5,10 @@
 forged_* need a module that was built with DEBUG=1 (kmod/xfertest.c).
 """
 import re
-import time
 
 from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, living,
                    make_region, peer, region, status, until)
+from vm import clock
 
 PAGE = 4096
 PAGES = 64
@@ -52,7 +52,7 @@ def home_killed_while_it_may_write(c):
             x.want(0, "acquire")
             x.read(at[-1], 7)
         before = [counters(n)["sinks_lent"] for n in rest]
-        since = time.monotonic()
+        since = clock.now()
         victim.stop()
         reads = [(x, x.begin("read", offset, thread=i)) for x in others
                  for i, offset in enumerate(at[:-1])]

@@ -3,10 +3,10 @@
 """Condition variables and semaphores of libdsm: nobody is forgotten, and waits end with a reason."""
 import errno
 import re
-import time
 
 from loss import work_goes_on
 from scene import actors, bound, expect, join_ranks, living, region, start_ranks
+from vm import clock
 
 COND, SEM = 0, 4096	# offsets
 KEY = 7
@@ -63,7 +63,7 @@ def killed_while_others_wait(c):
                  (b, b.begin_blocked(WAITING, "sem_wait", SEM))]
         for x in (a, b, v):
             x.settle()
-        since = time.monotonic()
+        since = clock.now()
         victim.kill()
         for x, number in waits:
             x.finish(number, -errno.EHOSTDOWN, "a wait for a lost node", bound(c, since))

@@ -107,6 +107,7 @@ static const struct {
 	[DSM_STAT_BCAST_PAGES] = { "bcast_pages", "pages multicast as home" },
 	[DSM_STAT_BCAST_HITS] = { "bcast_hits", "pages received by multicast" },
 	[DSM_STAT_BCAST_LOST] = { "bcast_lost", "multicast, and asked for again" },
+	[DSM_STAT_HEARTBEATS] = { "heartbeats", "heartbeats sent" },
 };
 
 /* Counters that regions have; the others are of the node only. */

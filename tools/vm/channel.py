@@ -9,7 +9,8 @@ import os
 import re
 import struct
 import threading
-import time
+
+from . import clock
 
 EXEC, INPUT, SIGNAL, PING = 1, 2, 3, 4
 HELLO, OUT, ERR, STARTED, EXIT = 16, 17, 18, 19, 20
@@ -58,7 +59,7 @@ class Job:
             return self._text(ERR)
 
     def when(self, match, stream=OUT):
-        """time.monotonic() at which the end of a match of wait_line() had come in."""
+        """clock.now() at which the end of a match of wait_line() had come in."""
         with self.cond:
             end = len(match.string[:match.end()].encode())
             for chunk, at in zip(self.chunks[stream], self.times[stream]):
@@ -71,12 +72,12 @@ class Job:
         return f"'{' '.join(self.argv)}' on {self.channel.name}"
 
     def _await(self, ready, timeout, what):
-        end = None if timeout is None else time.monotonic() + timeout
+        end = None if timeout is None else clock.now() + timeout
         with self.cond:
             while not ready():
                 if self.channel.gone and self.status is None:
                     raise GuestError(f"{self.channel.name} is gone while {self.name()} ran")
-                left = None if end is None else end - time.monotonic()
+                left = None if end is None else end - clock.now()
                 if left is not None and left <= 0:
                     raise GuestError(f"{self.name()}: {what} within {timeout} s\n"
                                      f"stdout: {self._text(OUT)[-2000:]}\n"
@@ -184,7 +185,7 @@ class Channel:
                 self.hello = payload.decode()
             elif job and kind in (OUT, ERR):
                 job.chunks[kind].append(payload)
-                job.times[kind].append(time.monotonic())
+                job.times[kind].append(clock.now())
             elif job and kind == STARTED:
                 job.pid = struct.unpack("<I", payload)[0]
             elif job and kind == EXIT:

@@ -40,7 +40,7 @@ import tempfile
 import threading
 import time
 
-from . import image, judge, kernels, priority
+from . import clock, image, judge, kernels, priority
 from .channel import Channel, GuestError
 
 TOP = kernels.TOP
@@ -240,12 +240,12 @@ class Node(Channel):
 
     def wait_for(self, argv, timeout=60):
         """Run a command again and again until its status is 0; GuestError after timeout s."""
-        end = time.monotonic() + timeout
+        end = clock.now() + timeout
         while True:
             r = self.run(argv)
             if r.status == 0:
                 return r
-            if time.monotonic() > end:
+            if clock.now() > end:
                 raise GuestError(f"'{' '.join(argv)}' on {self.name} did not succeed within "
                                  f"{timeout} s: status {r.status}, {r.err.strip()}")
             time.sleep(0.05)
@@ -475,9 +475,9 @@ class Cluster:
     def _await_boot(self):
         self.say(f"{self.count} guest{'s' * (self.count > 1)}, {self.cpus} CPU, {self.mem} each, "
                  f"kernel {self.kernel.release}, {self.accel_name}; waiting for them to boot")
-        end = time.monotonic() + BOOT_SECONDS * self.slowness
+        end = clock.now() + BOOT_SECONDS * self.slowness
         for node in self.nodes:
-            if not node.wait_hello(max(0.1, end - time.monotonic())):
+            if not node.wait_hello(max(0.1, end - clock.now())):
                 with open(os.path.join(self.log_dir, f"node{node.index}.qemu"),
                           encoding="utf-8", errors="replace") as f:
                     words = f.read().strip()
