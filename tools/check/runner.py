@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """Runs a group of tests and counts its lines. Knows nothing of what the tests test."""
+import math
 import os
 import re
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tools"))
+
+from vm import clock  # noqa: E402
+
 LOGS = os.path.join(TOP, "build/logs")
 LINE = re.compile(r"^(ok|not ok|skip) (\S+)(?: - (.*))?$")
 # Of the `# text` lines behind a failed test, so many are shown; all are in the log.
@@ -57,12 +63,33 @@ def _end(process):
         pass
 
 
-def run_group(group, tally, seconds=None):
+class Watch(threading.Thread):
+    """Ends a group that is late by its own limit, or when the time of the whole run is over."""
+
+    def __init__(self, process, limit, seconds):
+        super().__init__(daemon=True)
+        self.process, self.limit = process, clock.now() + limit
+        self.end = time.monotonic() + seconds
+        self.done = threading.Event()
+        self.late = self.over = False
+
+    def run(self):
+        while not self.done.wait(1):
+            self.late = clock.now() > self.limit
+            self.over = time.monotonic() > self.end
+            if self.late or self.over:
+                _end(self.process)
+                return
+
+    def stop(self):
+        """The group has ended."""
+        self.done.set()
+        self.join()
+
+
+def run_group(group, tally, seconds=math.inf):
     """Run one group to its end and count its lines; False if it had to end since those seconds were over."""
     limit = int(group.limit_seconds)
-    hurried = seconds is not None and seconds < limit
-    if hurried:
-        limit = max(1, int(seconds))
     path = os.path.join(LOGS, f"{group.name}.log")
     env = {**os.environ, "O": os.path.join(TOP, "build/user"), **group.env}
     for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
@@ -70,7 +97,6 @@ def run_group(group, tally, seconds=None):
     if not os.access(os.path.join(TOP, group.argv[0]), os.X_OK):
         tally.fail(group.name, f"{group.argv[0]} is not there")
         return True
-    late = threading.Event()
     seen = failed = more = 0
     last = time.monotonic()
     with open(path, "w", encoding="utf-8") as log:
@@ -78,8 +104,8 @@ def run_group(group, tally, seconds=None):
             [os.path.join(TOP, group.argv[0]), *group.argv[1:]], cwd=TOP, env=env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", start_new_session=True)
-        timer = threading.Timer(limit, lambda: (late.set(), _end(process)))
-        timer.start()
+        watch = Watch(process, limit, seconds)
+        watch.start()
         try:
             for line in process.stdout:
                 log.write(line)
@@ -106,12 +132,12 @@ def run_group(group, tally, seconds=None):
                 last = now
             status = process.wait()
         finally:
-            timer.cancel()
+            watch.stop()
             _end(process)
-    if late.is_set() and hurried:
-        tally.skip(group.name, f"the rest of it: no time left; it had {limit} s; see {path}")
+    if watch.over and not watch.late:
+        tally.skip(group.name, f"the rest of it: no time left; see {path}")
         return False
-    if late.is_set():
+    if watch.late:
         tally.fail(group.name, f"not done after {limit} s; see {path}")
     elif status and not failed:
         tally.fail(group.name, f"ended with status {status}; see {path}")
