@@ -166,7 +166,7 @@ enum dsm_stat {
 	DSM_STAT_LOCKS_REMOTE,
 	DSM_STAT_BARRIERS,
 	DSM_STAT_FLAGS,
-	DSM_STAT_MSGS_SENT,
+	DSM_STAT_MSGS_SENT,		/* without heartbeats and those that only give credit */
 	DSM_STAT_MSGS_RECEIVED,
 	DSM_STAT_BYTES_SENT,
 	DSM_STAT_BYTES_RECEIVED,
@@ -232,7 +232,8 @@ enum dsm_stat {
 	DSM_STAT_BCAST_PAGES,		/* bcast=adaptive: pages multicast as home */
 	DSM_STAT_BCAST_HITS,		/* of page_transfers: by multicast */
 	DSM_STAT_BCAST_LOST,		/* that were multicast and asked for once more, since nothing or not all came */
-	DSM_STAT_HEARTBEATS,		/* of MSGS_SENT: heartbeats, as many as time passes */
+	DSM_STAT_HEARTBEATS,		/* sent; in no other count of messages or bytes */
+	DSM_STAT_CREDITS,		/* messages sent that only gave credit, likewise */
 	DSM_STAT_COUNT
 };
 

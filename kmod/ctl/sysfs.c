@@ -237,6 +237,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_BCAST_HITS] = "bcast_hits",
 	[DSM_STAT_BCAST_LOST] = "bcast_lost",
 	[DSM_STAT_HEARTBEATS] = "heartbeats",
+	[DSM_STAT_CREDITS] = "credits",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

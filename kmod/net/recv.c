@@ -189,7 +189,7 @@ static const char *account(struct dsm_qp *qp, const struct header *h, bool in_bu
 
 	lockdep_assert_held(&peer->lock);
 	qp->rx_seq = h->seq;
-	if (!is_ping(h)) {
+	if (!is_ping(h) && !is_bare(h)) {
 		peer->stats.rx_msgs[h->class]++;
 		peer->stats.rx_bytes += h->len;
 	}

@@ -175,12 +175,18 @@ static bool count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bo
 {
 	struct dsm_net_peer_stats *stats = &peer->stats;
 
-	if (tx->msg.data[0] == DSM_MSG_PING || tx->msg.data[0] == DSM_MSG_PONG) {
+	switch (tx->msg.data[0]) {
+	case DSM_MSG_PING:
+	case DSM_MSG_PONG:
 		stats->pings++;
 		return false;
-	}
-	if (tx->msg.data[0] == DSM_MSG_HEARTBEAT)
+	case DSM_MSG_HEARTBEAT:
 		stats->heartbeats++;
+		return false;
+	case DSM_MSG_CREDIT:
+		stats->credit_msgs++;
+		return false;
+	}
 	stats->tx_msgs[tx->msg.class]++;
 	stats->tx_sized[size_class(tx_bytes(tx))]++;
 	stats->tx_bytes += tx_bytes(tx);

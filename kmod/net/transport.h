@@ -95,9 +95,10 @@ struct dsm_net_config {
 
 /**
  * struct dsm_net_peer_stats - counters of one peer, since it came up
- * @tx_msgs:       messages sent, per class, net's own (CREDIT, heartbeats) included
+ * @tx_msgs:       messages sent, per class, without net's own (CREDIT, heartbeats, PING, PONG)
  * @rx_msgs:       messages received, likewise
- * @heartbeats:    of @tx_msgs: heartbeats
+ * @heartbeats:    heartbeats sent, which are in no other count of messages or bytes
+ * @credit_msgs:   CREDITs sent, likewise
  * @tx_sized:      messages sent, by size: below 256 bytes, 1 KiB, 4 KiB, and larger
  * @tx_bytes:      bytes sent, headers included
  * @rx_bytes:      bytes received, likewise
@@ -109,7 +110,7 @@ struct dsm_net_config {
  * @wrs:           work requests they held
  * @signalled:     those whose completion was asked for
  * @rx_signals:    signals received
- * @pings:         PINGs and PONGs sent, which are in no other count of messages or bytes
+ * @pings:         PINGs and PONGs sent, likewise
  * @sends_inline:  messages that their work request held
  * @sends_batched: messages posted together with others in one doorbell
  * @sends_signalled: posts of messages whose completion was asked for
@@ -128,6 +129,7 @@ struct dsm_net_peer_stats {
 	u64 tx_msgs[DSM_CLASS_COUNT];
 	u64 rx_msgs[DSM_CLASS_COUNT];
 	u64 heartbeats;
+	u64 credit_msgs;
 	u64 tx_sized[DSM_NET_SIZES];
 	u64 tx_bytes;
 	u64 rx_bytes;

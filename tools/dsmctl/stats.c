@@ -108,6 +108,7 @@ static const struct {
 	[DSM_STAT_BCAST_HITS] = { "bcast_hits", "pages received by multicast" },
 	[DSM_STAT_BCAST_LOST] = { "bcast_lost", "multicast, and asked for again" },
 	[DSM_STAT_HEARTBEATS] = { "heartbeats", "heartbeats sent" },
+	[DSM_STAT_CREDITS] = { "credits", "messages sent that only gave credit" },
 };
 
 /* Counters that regions have; the others are of the node only. */
