@@ -79,8 +79,22 @@ static void complete_call(struct dsm_control_call *c, const struct dsm_wire_cont
 	complete(&c->done);
 }
 
+/* Who asked may have been killed meanwhile. */
+static void answer_call(struct dsm_node *n, u16 from, u32 xid, const struct dsm_wire_control *reply, int status)
+{
+	struct dsm_control_call *c;
+
+	spin_lock(&n->calls.lock);
+	list_for_each_entry(c, &n->calls.list, link)
+		if (c->xid == xid && c->node == from) {
+			complete_call(c, reply, status);
+			break;
+		}
+	spin_unlock(&n->calls.lock);
+}
+
 static int queue_request(struct dsm_node *n, u16 from, u32 xid,
-			 const struct dsm_wire_control *msg, struct dsm_control_call *local)
+			 const struct dsm_wire_control *msg, bool local)
 {
 	struct dsm_control_request *q = kzalloc(sizeof(*q), GFP_KERNEL);
 
@@ -121,14 +135,12 @@ int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 	list_add_tail(&c.link, &n->calls.list);
 	spin_unlock(&n->calls.lock);
 	if (node == n->engine->self)
-		err = queue_request(n, node, c.xid, msg, &c);
+		err = queue_request(n, node, c.xid, msg, true);
 	else
 		err = send_control(n, node, DSM_MSG_CONTROL, c.xid, msg);
-	/* A local request is always answered; its answer must not find this frame gone. */
-	if (!err && node == n->engine->self)
-		wait_for_completion(&c.done);
-	else if (!err && wait_for_completion_killable(&c.done))
+	if (!err && wait_for_completion_killable(&c.done))
 		err = -EINTR;
+	/* Off the list, so that no answer finds this frame gone. */
 	spin_lock(&n->calls.lock);
 	if (!list_empty(&c.link))
 		list_del_init(&c.link);
@@ -162,13 +174,10 @@ void dsm_control_answer(struct dsm_control_request *q, int status)
 	struct dsm_node *n = q->node;
 
 	q->msg.status = cpu_to_le32(-status);
-	if (q->local) {
-		spin_lock(&n->calls.lock);
-		complete_call(q->local, &q->msg, status);
-		spin_unlock(&n->calls.lock);
-	} else if (send_control(n, q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg)) {
+	if (q->local)
+		answer_call(n, q->from, q->xid, &q->msg, status);
+	else if (send_control(n, q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg))
 		pr_debug("dsm: control answer to node %u not sent\n", q->from);
-	}
 	dsm_control_forget(q);
 }
 
@@ -184,7 +193,7 @@ static int take_request(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_c
 	int err;
 
 	if (atomic_read(&n->calls.waiting[from]) < DSM_CONTROL_PER_NODE)
-		return queue_request(n, from, xid, msg, NULL);
+		return queue_request(n, from, xid, msg, false);
 	atomic64_inc(&n->stats.requests_refused);
 	err = say(msg, -EDQUOT, "this node has too many control requests under way; try again");
 	msg->status = cpu_to_le32(-err);
@@ -208,7 +217,6 @@ int dsm_member_recv(struct dsm_node *n, u16 from, const u8 *msg, u32 len)
 	struct dsm_reader r = dsm_reader_init(msg, len);
 	struct dsm_wire_control *body;
 	struct dsm_wire_hdr hdr;
-	struct dsm_control_call *c;
 	int err = -EPROTO, status;
 
 	body = kmalloc(sizeof(*body), GFP_KERNEL | __GFP_NOFAIL);
@@ -223,13 +231,7 @@ int dsm_member_recv(struct dsm_node *n, u16 from, const u8 *msg, u32 len)
 		goto out;
 	}
 	status = -(int)min(le32_to_cpu(body->status), (u32)MAX_ERRNO);
-	spin_lock(&n->calls.lock);
-	list_for_each_entry(c, &n->calls.list, link)
-		if (c->xid == le32_to_cpu(hdr.xid) && c->node == from) {
-			complete_call(c, body, status);
-			break;
-		}
-	spin_unlock(&n->calls.lock);
+	answer_call(n, from, le32_to_cpu(hdr.xid), body, status);
 out:
 	kfree(body);
 	return err;
@@ -453,6 +455,9 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 	case DSM_CONTROL_APPLY_MEMBERS:
 		err = -EINVAL;
 		if (msg->region.members)
+			err = dsm_policy_suits(&r->space->policy, le64_to_cpu(msg->region.members), r->pages,
+					       (char *)msg->text, sizeof(msg->text));
+		if (!err)
 			err = dsm_region_set_members(r, le64_to_cpu(msg->region.members),
 						     le64_to_cpu(msg->region.users));
 		break;
@@ -468,7 +473,12 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 		 * that lives and does not answer.
 		 */
 		dsm_dir_ending(r, true);
-		dsm_regions_settle(n);
+		if (dsm_regions_settle_within(n, DSM_LAST_DIFFS)) {
+			atomic_cmpxchg(&r->opens, -1, 0);
+			dsm_dir_ending(r, false);
+			err = say(msg, -EBUSY, "what a node wrote is not at its homes yet; try again");
+			break;
+		}
 		if (!dsm_rsync_settle(r)) {
 			atomic_cmpxchg(&r->opens, -1, 0);
 			dsm_dir_ending(r, false);

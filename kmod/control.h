@@ -9,14 +9,12 @@
 #include <linux/workqueue.h>
 #include "core/wire.h"
 
-struct dsm_control_call;
-
 /**
  * struct dsm_control_request - a request of a member or of this node itself, until it is answered
  * @node:  this node
  * @work:  serves it, on one of the two workqueues
  * @link:  in a list of turns.c while it waits for a node to have joined
- * @local: the call of this node that it answers (control.c); NULL: another node's
+ * @local: it answers a call of this node, not another one's
  * @from:  node that asks
  * @xid:   its request id
  * @msg:   body; becomes the answer
@@ -25,7 +23,7 @@ struct dsm_control_request {
 	struct dsm_node *node;
 	struct work_struct work;
 	struct list_head link;
-	struct dsm_control_call *local;
+	bool local;
 	u16 from;
 	u32 xid;
 	struct dsm_wire_control msg;

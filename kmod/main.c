@@ -258,12 +258,11 @@ err_mm:
  */
 static void __exit dsm_exit(void)
 {
-	struct dsm_errtxt err = {};
 	int i;
 
 	for (i = DSM_LOCAL_NODES_MAX - 1; i >= 0; i--)
-		if (nodes[i] && dsm_node_joined(nodes[i]))
-			dsm_node_leave(nodes[i], DSM_LEAVE_FORCE, &err);
+		if (nodes[i])
+			dsm_node_end(nodes[i]);
 	dsm_ctl_exit();
 	dsm_async_exit();
 	free_nodes();

@@ -294,18 +294,93 @@ static void undo(struct dsm_node *n)
 	atomic_set(&n->state, DSM_MEMBER_NONE);
 }
 
-static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline,
-			struct dsm_errtxt *err)
+/* Pages that are only here go home first; those homed here stay. */
+static bool would_lose(struct dsm_region *r)
+{
+	if (dsm_region_living_pages(r))
+		dsm_homes_give_back(r);
+	return dsm_region_living_pages(r);
+}
+
+/* Refuse new opens everywhere here, or say which region stands in the way. */
+static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
+{
+	struct dsm_region *r;
+	int ret = 0;
+	u32 id = 0;
+
+	while (!ret) {
+		r = dsm_node_region_get(n, id, true);
+		if (IS_ERR(r))
+			return 0;
+		id = r->id;
+		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
+			dsm_errtxt_set(err, "region /dev/dsm%s%s%s is in use on this node; end the programs that use it",
+				       n->suffix, *r->name ? "-" : "", r->name);
+			ret = -EBUSY;
+		} else if (!(flags & DSM_LEAVE_FORCE) && would_lose(r)) {
+			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s%s live on this node; --force loses them",
+				       dsm_region_living_pages(r), n->suffix, *r->name ? "-" : "", r->name);
+			ret = -EBUSY;
+		}
+		dsm_node_region_put(r);
+	}
+	return ret;
+}
+
+static void reopen_regions(struct dsm_node *n)
+{
+	struct dsm_region *r;
+	u32 id = 0;
+
+	for (;;) {
+		r = dsm_node_region_get(n, id, true);
+		if (IS_ERR(r))
+			return;
+		id = r->id;
+		atomic_cmpxchg(&r->opens, -1, 0);
+		dsm_node_region_put(r);
+	}
+}
+
+/* Of this membership: somebody else may end it, and even begin another. */
+static bool is_member(struct dsm_node *n, u32 membership)
+{
+	return READ_ONCE(n->membership) == membership && dsm_node_joined(n);
+}
+
+/* Joined, until all others are there too; or leave again, if that is possible. */
+static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline, struct dsm_errtxt *err)
 {
 	long left = deadline - jiffies;
+	u32 membership = ++n->membership;
 	int ret;
 
-	ret = wait_event_interruptible_timeout(n->changed, hweight64(READ_ONCE(n->joined)) >= nodes,
-					       max(left, 1L));
-	if (ret > 0)
+	atomic_set(&n->state, DSM_MEMBER_JOINED);
+	ret = wait_event_interruptible_timeout(n->changed,
+					       !is_member(n, membership) ||
+					       hweight64(READ_ONCE(n->joined)) >= nodes, max(left, 1L));
+	if (ret > 0 && is_member(n, membership))
 		return 0;
-	dsm_errtxt_set(err, "only %u of %u nodes joined in time; this node left again",
-		       (u32)hweight64(READ_ONCE(n->joined)), nodes);
+	if (ret > 0 || atomic_cmpxchg(&n->state, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING) != DSM_MEMBER_JOINED) {
+		dsm_errtxt_set(err, "this node was told to leave before all nodes had joined");
+		return -EINTR;
+	}
+	if (n->membership != membership) {
+		atomic_set(&n->state, DSM_MEMBER_JOINED);
+		dsm_errtxt_set(err, "this node was told to leave before all nodes had joined, and joined again");
+		return -EINTR;
+	}
+	if (close_regions(n, DSM_LEAVE_FORCE, err)) {
+		reopen_regions(n);
+		atomic_set(&n->state, DSM_MEMBER_JOINED);
+		dsm_errtxt_set(err, "only %u of %u nodes joined in time; this node stays, since programs use its regions",
+			       (u32)hweight64(READ_ONCE(n->joined)), nodes);
+	} else {
+		dsm_errtxt_set(err, "only %u of %u nodes joined in time; this node left again",
+			       (u32)hweight64(READ_ONCE(n->joined)), nodes);
+		undo(n);
+	}
 	return ret ? -EINTR : -ETIMEDOUT;
 }
 
@@ -403,67 +478,28 @@ int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtx
 		ret = arg->seed_addr ? join_cluster(n, seed_node, deadline, err) :
 				       start_cluster(n, err);
 	}
-	if (!ret) {
-		atomic_set(&n->state, DSM_MEMBER_JOINED);
-		ret = wait_members(n, arg->nodes, deadline, err);
-	}
 	if (ret) {
 		undo(n);
 		return ret;
 	}
+	ret = wait_members(n, arg->nodes, deadline, err);
+	if (ret)
+		return ret;
 	arg->node = n->engine->self;
 	arg->nodes = hweight64(READ_ONCE(n->joined));
 	pr_info("dsm: joined as node %u, %u members, %s\n", arg->node, arg->nodes, "no authentication (insecure=1)");
 	return 0;
 }
 
-/* Pages that are only here go home first; those homed here stay. */
-static bool would_lose(struct dsm_region *r)
+/* What was written and not released yet; a home that lives and does not answer keeps nobody who is forced to go. */
+static int send_home(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 {
-	if (dsm_region_living_pages(r))
-		dsm_homes_give_back(r);
-	return dsm_region_living_pages(r);
-}
+	int ret = dsm_regions_settle_within(n, DSM_LAST_DIFFS);
 
-/* Refuse new opens everywhere here, or say which region stands in the way. */
-static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
-{
-	struct dsm_region *r;
-	int ret = 0;
-	u32 id = 0;
-
-	while (!ret) {
-		r = dsm_node_region_get(n, id, true);
-		if (IS_ERR(r))
-			return 0;
-		id = r->id;
-		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
-			dsm_errtxt_set(err, "region /dev/dsm%s%s%s is in use on this node; end the programs that use it",
-				       n->suffix, *r->name ? "-" : "", r->name);
-			ret = -EBUSY;
-		} else if (!(flags & DSM_LEAVE_FORCE) && would_lose(r)) {
-			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s%s live on this node; --force loses them",
-				       dsm_region_living_pages(r), n->suffix, *r->name ? "-" : "", r->name);
-			ret = -EBUSY;
-		}
-		dsm_node_region_put(r);
-	}
-	return ret;
-}
-
-static void reopen_regions(struct dsm_node *n)
-{
-	struct dsm_region *r;
-	u32 id = 0;
-
-	for (;;) {
-		r = dsm_node_region_get(n, id, true);
-		if (IS_ERR(r))
-			return;
-		id = r->id;
-		atomic_cmpxchg(&r->opens, -1, 0);
-		dsm_node_region_put(r);
-	}
+	if (ret != -ETIMEDOUT)
+		return ret;
+	dsm_errtxt_set(err, "homes do not acknowledge what this node wrote; --force leaves all the same");
+	return flags & DSM_LEAVE_FORCE ? 0 : -EBUSY;
 }
 
 /**
@@ -472,8 +508,8 @@ static void reopen_regions(struct dsm_node *n)
  * @flags: DSM_LEAVE_FORCE
  * @err:   text
  *
- * Context: process; waits for peers' answers, bounded.
- * Return: 0; -ENOTCONN; -EBUSY a region is open, or pages homed here would be lost.
+ * Context: process; waits for peers' answers, killably and bounded.
+ * Return: 0; -ENOTCONN; -EBUSY a region is open, or pages homed here would be lost, or a home does not answer; -EINTR.
  */
 int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 {
@@ -483,13 +519,34 @@ int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 		dsm_errtxt_set(err, "this node has not joined");
 		return -ENOTCONN;
 	}
+	wake_up_all(&n->changed);
 	ret = close_regions(n, flags, err);
+	if (!ret)
+		ret = send_home(n, flags, err);
 	if (ret) {
 		reopen_regions(n);
 		atomic_set(&n->state, DSM_MEMBER_JOINED);
 		return ret;
 	}
-	dsm_regions_settle(n);
 	undo(n);
 	return 0;
+}
+
+/**
+ * dsm_node_end() - the module goes: end the membership, if there is one
+ * @n: node, of which no file is open
+ *
+ * What peers ask of its regions does not keep them: that ends with the connections.
+ *
+ * Context: process; waits for peers' answers, bounded.
+ */
+void dsm_node_end(struct dsm_node *n)
+{
+	struct dsm_errtxt err;
+
+	if (atomic_cmpxchg(&n->state, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING) != DSM_MEMBER_JOINED)
+		return;
+	close_regions(n, DSM_LEAVE_FORCE, &err);
+	send_home(n, DSM_LEAVE_FORCE, &err);
+	undo(n);
 }

@@ -290,16 +290,18 @@ int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 
 /**
  * dsm_node_peer_up() - a peer can be reached
  * @ctx:  struct dsm_node
- * @node: its id
+ * @self: this node's id: with the first peer it is known, and that peer may speak of it before the join goes on
+ * @node: the peer's id
  * @addr: its listening address
  *
  * Context: process.
  */
-void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr)
+void dsm_node_peer_up(void *ctx, u16 self, u16 node, const struct sockaddr_in *addr)
 {
 	struct dsm_node *n = ctx;
 
 	spin_lock(&n->lock);
+	dsm_engine_set_self(n->engine, self);
 	n->peers[node] = (struct dsm_peer_record){ .state = DSM_NODE_UP, .addr = *addr };
 	dsm_engine_peer_up(n->engine, node);
 	n->joined |= n->listed & BIT_ULL(node);	/* the coordinator may have said so before */
@@ -591,6 +593,7 @@ static void init_locks(struct dsm_node *n)
 
 	spin_lock_init(&n->lock);
 	mutex_init(&n->regions_lock);
+	mutex_init(&n->making);
 	init_rwsem(&n->net_lock);
 	xa_init(&n->regions);
 	init_waitqueue_head(&n->changed);

@@ -104,6 +104,7 @@ const char *dsm_node_suffix(const struct dsm_node *n);
 /* ---- membership ---- */
 int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtxt *err);
 int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err);
+void dsm_node_end(struct dsm_node *n);
 bool dsm_node_joined(struct dsm_node *n);
 int dsm_node_info(struct dsm_node *n, struct dsm_ioc_node_info *info);
 int dsm_node_logp(struct dsm_node *n, struct dsm_ioc_logp *a);

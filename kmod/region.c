@@ -251,6 +251,8 @@ int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool 
 		dsm_mm_read_exactly(r->mm);
 	if (r->space->policy.level == DSM_LEVEL_ONE)
 		dsm_mm_keep_own(r->mm);
+	/* Found from here on: who removes it waits until it is all there. */
+	mutex_lock(&n->making);
 	mutex_lock(&n->regions_lock);
 	other = dsm_region_by_name(n, r->name);
 	if (!IS_ERR(other)) {
@@ -269,6 +271,7 @@ int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool 
 	spin_unlock(&n->lock);
 	mutex_unlock(&n->regions_lock);
 	err = dsm_ctl_region_add(r);
+	mutex_unlock(&n->making);
 	if (err) {
 		dsm_region_remove(r);
 		return err;
@@ -277,6 +280,7 @@ int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool 
 
 err_unlock:
 	mutex_unlock(&n->regions_lock);
+	mutex_unlock(&n->making);
 	dsm_mm_destroy(r->mm);
 err_put:
 	dsm_node_region_put(r);
@@ -352,7 +356,9 @@ void dsm_region_remove(struct dsm_region *r)
 	struct dsm_node *n = r->node;
 	struct dsm_mm_stats stats;
 
+	mutex_lock(&n->making);
 	dsm_ctl_region_del(r);
+	mutex_unlock(&n->making);
 	/*
 	 * What was written and never released is flushed or
 	 * failed first: no release may hold its pages, and none may stay dirty.

@@ -7,7 +7,7 @@
  * which region (process.c), operations without a thread (async.c), debug commands (xfertest.c); in net the limits of
  * mechanisms (tune.c), the list of transports (net.c) and a workqueue (cq.c); in ctl the minor numbers and directories.
  *
- * Locks, outermost first: dsm_node.net_lock (rwsem), dsm_node.regions_lock (mutex), page lock
+ * Locks, outermost first: dsm_node.making (mutex), dsm_node.net_lock (rwsem), dsm_node.regions_lock (mutex), page lock
  * (kernel's), dsm_node.lock (the engine lock, a spinlock). None is held across a send, a
  * network wait or a copy to user.
  */
@@ -116,6 +116,7 @@ struct dsm_alarm {
  *             is in @old_traffic; guarded by @net_lock
  * @old_traffic: what peers counted that are gone, by enum dsm_stat; guarded by @net_lock
  * @state:     enum dsm_membership; changed by compare-and-exchange
+ * @membership: how many this node has had; changed while joining
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early: the nodes' share of an eighth of the memory
  * @joined:    bitmap of members that finished joining; guarded by @lock
@@ -124,6 +125,7 @@ struct dsm_alarm {
  * @peers:     by id; guarded by @lock
  * @regions:   struct dsm_region by id
  * @regions_lock: serialises changes of @regions and the making of lock tables, and a region's counters' move to @stats
+ * @making:    held while a region appears, and while its device file goes
  * @page_queues: threads waiting for a page, by dsm_page_bucket()
  * @changed:   woken when membership changes
  * @flush_wq:  runs @flush_work
@@ -158,6 +160,7 @@ struct dsm_node {
 	u64 counted;
 	u64 old_traffic[DSM_STAT_COUNT];
 	atomic_t state;
+	u32 membership;
 	u32 last_region;
 	u32 twin_limit;
 	u64 joined;
@@ -166,6 +169,7 @@ struct dsm_node {
 	struct dsm_peer_record peers[DSM_MAX_NODES];
 	struct xarray regions;
 	struct mutex regions_lock;
+	struct mutex making;
 	wait_queue_head_t page_queues[DSM_PAGE_QUEUES];
 	wait_queue_head_t changed;
 	struct workqueue_struct *flush_wq;
@@ -224,7 +228,7 @@ void dsm_step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->l
 /* The same, but flush work is left to the caller, who calls dsm_flush_run() at once. */
 void dsm_step_end_flushing(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock);
 int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
-void dsm_node_peer_up(void *ctx, u16 node, const struct sockaddr_in *addr);
+void dsm_node_peer_up(void *ctx, u16 self, u16 node, const struct sockaddr_in *addr);
 void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err);
 void dsm_engine_start(struct dsm_node *n);
 void dsm_engine_stop(struct dsm_node *n);
@@ -356,7 +360,11 @@ void dsm_acquire_apply(struct dsm_node *n);
 struct page *dsm_shell_frame_of(void *region, u32 idx);
 
 /* ---- sync.c ---- */
+/* For homes to acknowledge what was written, when a region or this node is to go. */
+#define DSM_LAST_DIFFS (60 * HZ)
+
 void dsm_regions_settle(struct dsm_node *n);
+int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit);
 int dsm_release_wait(struct dsm_node *n);
 static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 {

@@ -84,25 +84,59 @@ int dsm_release_wait(struct dsm_node *n)
 	return wait.w.status;
 }
 
+static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait)
+{
+	struct dsm_actions acts;
+	int status = 0;
+	bool done;
+
+	dsm_wait_init(wait);
+	dsm_step_begin(n, &acts);
+	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait->w, &status);
+	dsm_step_end_flushing(n, &acts);
+	return done;
+}
+
 /**
  * dsm_regions_settle() - no release holds a page any more
  * @n: node
  *
- * Context: process; waits for homes, bounded by the detection of their death.
+ * Context: process; waits for homes, bounded by the detection of their death and by this node's leaving.
  */
 void dsm_regions_settle(struct dsm_node *n)
 {
-	struct dsm_actions acts;
 	struct dsm_wait wait;
-	int status = 0;
-	bool done;
 
-	dsm_wait_init(&wait);
-	dsm_step_begin(n, &acts);
-	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait.w, &status);
-	dsm_step_end_flushing(n, &acts);
-	if (!done)
+	if (!settle_begin(n, &wait))
 		wait_for_completion(&wait.done);
+}
+
+/**
+ * dsm_regions_settle_within() - the same, but not for ever
+ * @n:     node
+ * @limit: to wait at most, in jiffies: a home may live and not answer
+ *
+ * Context: process; waits killably.
+ * Return: 0; -ETIMEDOUT, -EINTR releases go on.
+ */
+int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit)
+{
+	struct dsm_wait wait;
+	bool forgotten;
+	long left;
+
+	if (settle_begin(n, &wait))
+		return 0;
+	left = wait_for_completion_killable_timeout(&wait.done, limit);
+	if (left > 0)
+		return 0;
+	spin_lock(&n->lock);
+	forgotten = dsm_waiter_cancel(n->engine, &wait.w);
+	spin_unlock(&n->lock);
+	if (forgotten)
+		return left ? -EINTR : -ETIMEDOUT;
+	wait_for_completion(&wait.done);
+	return 0;
 }
 
 /* For an answer of another machine: its death ends it too. */

@@ -55,7 +55,7 @@ struct dsm_ioc_join {
 	__aligned_u64 errtxt;
 };
 
-/* Leave: CAP_SYS_ADMIN. -EBUSY: open files, or this node homes touched pages. */
+/* Leave: CAP_SYS_ADMIN. -EBUSY: open files, or this node homes touched pages, or a home does not answer; -EINTR. */
 #define DSM_LEAVE_FORCE 1u	/* lose the pages homed here */
 struct dsm_ioc_leave {
 	__u32 size;

@@ -437,6 +437,26 @@ int dsm_bcast_on_datagram(struct dsm_engine *e, const u8 *data, u32 len, struct 
 }
 
 /**
+ * dsm_bcast_awaits() - is the fetch of a page answered, but for a multicast that is under way?
+ * @e: engine
+ * @p: page
+ *
+ * Context: engine lock held.
+ * Return: true if so: no message may answer it.
+ */
+bool dsm_bcast_awaits(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	const struct dsm_cast_wait *w;
+
+	if (!e->bcast || !dsm_page_is_bcast(p))
+		return false;
+	for (w = e->bcast->wait; w < e->bcast->wait + DSM_BCAST_WAITS; w++)
+		if (w->page == p)
+			return true;
+	return false;
+}
+
+/**
  * dsm_bcast_expire() - the time of a wait may be over
  * @e:    engine, which was told the time
  * @acts: actions; @acts->cast_ns says when to call again, if at all

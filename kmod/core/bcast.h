@@ -183,6 +183,7 @@ int dsm_bcast_on_datagram(struct dsm_engine *e, const u8 *data, u32 len, struct 
 /* Pages that have waited until now wait no longer. */
 void dsm_bcast_expire(struct dsm_engine *e, struct dsm_actions *acts);
 /* The page's fetch ends without an answer. */
+bool dsm_bcast_awaits(const struct dsm_engine *e, const struct dsm_page *p);
 void dsm_bcast_forget(struct dsm_engine *e, const struct dsm_page *p);
 
 #endif

@@ -418,9 +418,9 @@ static int ask_no_more(struct dsm_engine *e, struct dsm_page *p, u16 home, struc
 	return 0;
 }
 
-static bool awaits(const struct dsm_page *p, u8 status)
+static bool awaits(const struct dsm_engine *e, const struct dsm_page *p, u8 status)
 {
-	if (p->flags & DSM_PF_READ || dsm_dir_busy(p))
+	if (p->flags & DSM_PF_READ || dsm_dir_busy(p) || dsm_bcast_awaits(e, p))
 		return false;
 	if (p->state == DSM_PAGE_UPG)
 		return status == DSM_PAGE_STATUS_NACK || status == DSM_PAGE_STATUS_MOVED;
@@ -448,7 +448,7 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 
 	dsm_reader_take(r, &body, sizeof(body));
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
-	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) || !awaits(p, body.status)) {
+	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) || !awaits(e, p, body.status)) {
 		e->stats.stale_replies++;
 		return 0;
 	}

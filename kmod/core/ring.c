@@ -199,25 +199,28 @@ u64 dsm_ring_waiting(const struct dsm_engine *e)
 }
 
 /*
- * Out of reach of its sender, before anything of it is believed. What there is more than fits is not known: then
- * every page may have changed.
+ * How many to take now; what comes meanwhile can wait, so that no sender keeps this node here. What there is more than fits
+ * is not known: then every page may have changed.
  */
-static bool take(struct dsm_engine *e, u16 from, struct dsm_wire_notice *out)
+static u64 ready(struct dsm_engine *e, u16 from)
 {
 	u64 n = waiting(e, from);
 
-	if (!n)
-		return false;
 	if (n > DSM_RING_NOTICES) {
 		e->csm.seen[from] += n;
 		e->inval_all = true;
-		return false;
+		return 0;
 	}
 	/* The tail was read first. */
 	smp_rmb();
+	return n;
+}
+
+/* Out of reach of its sender, before anything of it is believed. */
+static void take(struct dsm_engine *e, u16 from, struct dsm_wire_notice *out)
+{
 	memcpy(out, &ring_of(e, from)->notice[e->csm.seen[from]++ % DSM_RING_NOTICES], sizeof(*out));
 	e->stats.notices_received++;
-	return true;
 }
 
 /**
@@ -234,11 +237,13 @@ u32 dsm_ring_apply(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *m
 {
 	struct dsm_wire_notice notice;
 	struct dsm_page *p;
+	u64 left;
 	u32 n = 0;
 	u16 from;
 
 	for (from = 0; e->csm.dirs && e->rsync && from < e->n_nodes; from++)
-		while (n < max && take(e, from, &notice)) {
+		for (left = n < max ? ready(e, from) : 0; left && n < max; left--) {
+			take(e, from, &notice);
 			p = dsm_csm_named(e, &notice);
 			if (p && dsm_page_notice(e, p, le64_to_cpu(notice.ver)))
 				out[n++] = p;
@@ -257,9 +262,12 @@ u32 dsm_ring_apply(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *m
 void dsm_ring_drain(struct dsm_engine *e, u16 from)
 {
 	struct dsm_wire_notice notice;
+	u64 left = e->csm.dirs && e->rsync ? ready(e, from) : 0;
 
-	while (e->csm.dirs && e->rsync && take(e, from, &notice))
+	for (; left; left--) {
+		take(e, from, &notice);
 		dsm_csm_heard(e, &notice);
+	}
 }
 
 /**

@@ -72,7 +72,10 @@ static bool arm(struct dsm_cq *q)
 static void serve_work(struct work_struct *work)
 {
 	struct dsm_cq *q = container_of(work, struct dsm_cq, work);
+	const char *broken = READ_ONCE(q->broken);
 
+	if (broken)
+		dsm_peer_fail(q->peer, DSM_WHY_CAUSE, -ECONNRESET, broken);
 	mutex_lock(&q->polling);
 	WRITE_ONCE(q->fired, false);
 	do {
@@ -141,12 +144,13 @@ static void on_fire(struct ib_cq *cq, void *context)
 		queue_work(cq_wq, &q->work);
 }
 
-/* The queue itself is broken: nothing more will be told. */
+/* The queue itself is broken: nothing more will be told. Any context: the peer's lock may be held here. */
 static void on_event(struct ib_event *event, void *context)
 {
 	struct dsm_cq *q = context;
 
-	dsm_peer_fail(q->peer, DSM_WHY_CAUSE, -ECONNRESET, ib_event_msg(event->event));
+	WRITE_ONCE(q->broken, ib_event_msg(event->event));
+	queue_work(cq_wq, &q->work);
 }
 
 /**

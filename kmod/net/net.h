@@ -87,6 +87,7 @@
  * @spun:    a waiting thread may serve it instead of the work item
  * @pooled:  the device core serves it, in softirq
  * @fired:   it told of completions and was not looked at since
+ * @broken:  what the device said when it gave the queue up, or NULL
  * @polling: held by the one thread that serves it, so handlers of a queue pair are serial
  * @work:    serves it when nobody spins
  * @wc:      completions being handled; under @polling
@@ -97,6 +98,7 @@ struct dsm_cq {
 	bool spun;
 	bool pooled;
 	bool fired;
+	const char *broken;
 	struct mutex polling;
 	struct work_struct work;
 	struct ib_wc wc[DSM_CQ_BATCH];

@@ -262,7 +262,7 @@ static void up_work(struct work_struct *work)
 	spin_unlock_bh(&peer->lock);
 
 	adopt_identity(peer);
-	net->ops->peer_up(net->ctx, peer->node, &peer->addr);
+	net->ops->peer_up(net->ctx, net->self, peer->node, &peer->addr);
 	dsm_recv_open(&peer->qp[DSM_VC_C]);
 	dsm_recv_open(&peer->qp[DSM_VC_P]);
 	dsm_recv_open(&peer->qp[DSM_VC_Q]);

@@ -33,7 +33,7 @@ struct dsm_net_hello {
  * @admit:     a node asks to connect. Fill @assigned with its id. Return 0 or a
  *             negative errno, which is delivered to it: -EEXIST (id taken), -ENOSPC (no id free),
  *             -ESTALE (other cluster), -EPERM (not allowed), -EBUSY (not a member yet).
- * @peer_up:   all four connections to @node stand
+ * @peer_up:   all four connections to @node stand; @self is this node's id, which the first peer may have assigned
  * @peer_lost: the peer is gone; called exactly once per @peer_up, after the last @recv from it
  *             returned and after its queue pairs are in error. reason: text for the log, valid
  *             until return; err: -EHOSTDOWN (died, cut off), -ECONNRESET (closed), -EPROTO
@@ -52,7 +52,7 @@ struct dsm_net_hello {
  */
 struct dsm_net_ops {
 	int (*admit)(void *ctx, const struct dsm_net_hello *hello, u16 *assigned);
-	void (*peer_up)(void *ctx, u16 node, const struct sockaddr_in *addr);
+	void (*peer_up)(void *ctx, u16 self, u16 node, const struct sockaddr_in *addr);
 	void (*peer_lost)(void *ctx, u16 node, const char *reason, int err);
 	int (*recv)(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 len);
 	void (*xfer_done)(void *ctx, struct dsm_xfer *xfer);

@@ -187,6 +187,34 @@ static void lost_multicast_is_asked_for_by_itself(void **state)
 	assert_int_equal(SUM(bcast_hits), 0);
 }
 
+/* The home has said that the bytes come by multicast: whatever it sends besides answers nothing. */
+static void no_message_answers_instead_of_the_multicast(void **state)
+{
+	struct dsm_core_stats *stats = &world_engine(2)->stats;
+	struct dsm_wire_page body = { .status = DSM_PAGE_STATUS_DATA, .home = cpu_to_le16(DSM_NO_NODE) };
+	u8 data[DSM_PAGE_BYTES] = { 0xee };
+	struct dsm_msgbuf *multicast, *m;
+	u64 stale;
+
+	write_page(1);
+	read_page(1, 1);
+	w.hold_cast = true;
+	assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
+	world_run();
+	multicast = w.cast;
+	stale = stats->stale_replies;
+	m = world_forge(DSM_MSG_PAGE, WORLD_REGION, world_page(2, 0)->xid);
+	body.ver = cpu_to_le64(world_page(HOME, 0)->ver);
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_wire_put(m, data, sizeof(data));
+	assert_int_equal(world_inject(2, HOME, m), 0);
+	assert_int_equal(stats->stale_replies, stale + 1);
+	assert_int_equal(world_page(2, 0)->state, DSM_PAGE_FET);
+	assert_int_equal(world_part(2, multicast, 0, DSM_PAGE_BYTES), 0);
+	assert_int_equal(world_page(2, 0)->state, DSM_PAGE_RD);
+	read_page(2, 1);
+}
+
 static void incomplete_multicast_is_not_used(void **state)
 {
 	struct dsm_msgbuf *m;
@@ -376,6 +404,7 @@ int main(void)
 		TEST(one_reader_never_does),
 		TEST(nodes_that_wait_together_make_it_wide),
 		TEST(lost_multicast_is_asked_for_by_itself),
+		TEST(no_message_answers_instead_of_the_multicast),
 		TEST(incomplete_multicast_is_not_used),
 		TEST(forged_bytes_are_not_used),
 		TEST(every_bit_counts_in_the_sum),
