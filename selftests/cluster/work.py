@@ -13,6 +13,7 @@ from vm import clock
 
 PAGE = 4096
 JOINS = 8
+USED_SECONDS = 20	# for a program to open a region before a join has waited long enough
 GIB = 1 << 30
 
 
@@ -435,6 +436,28 @@ def join_leave_and_unload_refusals(c):
         expect(r.status and "--force" in r.err, f"left with pages that would be lost: {r}")
         with actors(name, other) as (a,):
             a.want(0, "verify", 0, 4, PAGE, 1)
+
+
+def joins_that_wait_for_others(c):
+    """Another command ends such a membership; its time ends it too, unless a program uses a region by then."""
+    other, node = c.nodes[:2]
+    join = ["dsmctl", "join", "--listen", node.address, "--seed", other.address, "--nodes", "9"]
+    node.check(["dsmctl", "leave", "--force"])
+    waiting = node.start([*join, "--timeout", "600"])
+    node.wait_for(["grep", "-q", "joined", "/sys/class/dsm/dsm/state"], CALL_SECONDS)
+    node.check(["dsmctl", "leave"])
+    r = waiting.wait(CALL_SECONDS)
+    expect(r.status and "told to leave" in r.err, f"joined, and told to leave meanwhile: {r}")
+    r = node.run([*join, "--timeout", "1"])
+    expect(r.status and "left again" in r.err, f"joined, too few others came: {r}")
+    with region(c, "1M", "home=rr", nodes=[other]) as name:
+        waiting = node.start([*join, "--timeout", str(USED_SECONDS)])
+        node.wait_for(["test", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
+        with actors(name, node) as (a,):
+            a.want(0, "write", 64, 4711)
+            r = waiting.wait(CALL_SECONDS)
+            expect(r.status and "this node stays" in r.err, f"joined, a program used a region: {r}")
+            a.read(64, 4711)
 
 
 def regions_made_while_a_node_joins(c):
