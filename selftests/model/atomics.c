@@ -133,22 +133,23 @@ static void swap_word(struct reading *r)
 	say("swap #%u: word %llx, expects %llx, puts %llx", r->id, (unsigned long long)*word,
 	    (unsigned long long)x->compare, (unsigned long long)x->operand);
 	x->result = *word;
-	if (*word == x->compare)
+	if (*word == x->compare) {
+		states_word(word, &x->operand, sizeof(*word));
 		*word = x->operand;
+	}
 }
 
 static void change_dir(struct reading *r)
 {
 	struct dsm_xfer *x = r->x;
 	u64 *word = &dirs[x->dst][(x->remote - DIR_ADDR(x->dst)) / sizeof(u64)];
+	u64 next = x->op == DSM_XFER_ADD ? *word + x->operand : *word == x->compare ? x->operand : *word;
 
 	if (x->remote != DIR_ADDR(x->dst) + x->idx * sizeof(u64))
 		fail("I24: another page's word is changed for %u", x->idx);
 	x->result = *word;
-	if (x->op == DSM_XFER_ADD)
-		*word += x->operand;
-	else if (*word == x->compare)
-		*word = x->operand;
+	states_word(word, &next, sizeof(next));
+	*word = next;
 	say("%s #%u: word of page index %u at %c: %llx, then %llx", op_name(x->op), r->id, x->idx, 'A' + x->dst,
 	    (unsigned long long)x->result, (unsigned long long)*word);
 }
@@ -176,9 +177,9 @@ void atomics_piece(u32 i, u32 piece)
 	remote = (u8 *)&mails[x->dst] + (x->remote - MAIL_ADDR(x->dst)) + at;
 	say("piece %u of %s #%u", piece, op_name(x->op), r->id);
 	if (x->op == DSM_XFER_READ)
-		memcpy(local, remote, len);
-	else
-		memcpy(remote, local, len);
+		swap(local, remote);
+	states_word(remote, local, len);
+	memcpy(remote, local, len);
 	if (x->op == DSM_XFER_SIGNAL && !r->left)
 		atomics_signal(r);
 }

@@ -204,21 +204,23 @@ static bool walk(const struct litmus *l, const struct options *o)
 	char how[80];
 
 	deadline_ms = start + o->walk_ms;
+	states_reset();
 	for (runs = 0; !expired(); runs++) {
 		random = o->seed + runs * 1000003;
 		random_setting(&s, l, &random);
 		chooser_random(&c, random, length);
 		if (!run(l, &s, &c, &rec)) {
-			snprintf(how, sizeof(how), "random walk %llu", (unsigned long long)runs + 1);
+			snprintf(how, sizeof(how), "random walk %llu, after %llu ms", (unsigned long long)runs + 1,
+				 (unsigned long long)now_ms());
 			report(o->prefix, l, &s, &rec, how, o->trace);
 			return false;
 		}
 		steps += rec.length;
 		length = rec.length;
 	}
-	printf("ok %swalk.%s\n# %llu random runs, %llu steps, %llu ms, seed %llu\n", o->prefix, l->name,
-	       (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)(now_ms() - start),
-	       (unsigned long long)o->seed);
+	printf("ok %swalk.%s\n# about %llu states, %llu random runs, %llu steps, %llu ms of %u, seed %llu\n", o->prefix, l->name,
+	       (unsigned long long)states_seen(), (unsigned long long)runs, (unsigned long long)steps,
+	       (unsigned long long)(now_ms() - start), o->walk_ms, (unsigned long long)o->seed);
 	fflush(stdout);
 	return true;
 }
@@ -235,12 +237,14 @@ static bool systematic(const struct litmus *l, const struct options *o)
 	if (l->flags & LITMUS_WALK_ONLY)
 		return true;
 	deadline_ms = start + o->search_ms;
+	states_reset();
 	for (bound = 0; now_ms() < deadline_ms; bound++) {
 		for (i = 0; i < 8 && now_ms() < deadline_ms; i++) {
 			random = i * 7919;
 			random_setting(&s, l, &random);
 			if (!search(l, &s, bound, &total, &rec)) {
-				snprintf(how, sizeof(how), "search with %u delays", bound);
+				snprintf(how, sizeof(how), "search with %u delays, after %llu ms", bound,
+					 (unsigned long long)now_ms());
 				report(o->prefix, l, &s, &rec, how, o->trace);
 				return false;
 			}
@@ -250,9 +254,9 @@ static bool systematic(const struct litmus *l, const struct options *o)
 			last = i + 1;
 		}
 	}
-	printf("ok %ssearch.%s\n# %llu runs, %llu new steps, all runs of %u settings with at most %u delays, %llu ms\n",
-	       o->prefix, l->name, (unsigned long long)total.runs, (unsigned long long)total.steps, last, done,
-	       (unsigned long long)(now_ms() - start));
+	printf("ok %ssearch.%s\n# about %llu states, %llu runs, %llu new steps, all runs of %u settings with at most %u delays, "
+	       "%llu ms of %u\n", o->prefix, l->name, (unsigned long long)states_seen(), (unsigned long long)total.runs,
+	       (unsigned long long)total.steps, last, done, (unsigned long long)(now_ms() - start), o->search_ms);
 	fflush(stdout);
 	return true;
 }
@@ -354,6 +358,9 @@ int main(int argc, char **argv)
 			ok &= walk(l, &o);
 		if (o.search_ms)
 			ok &= systematic(l, &o);
+		/* A mutant: one is enough. */
+		if (!ok && !o.trace)
+			break;
 	}
 	return !ok;
 }

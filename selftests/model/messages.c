@@ -108,6 +108,8 @@ static void read_frame(struct flying *f)
 	}
 	m->page = NULL;
 	f->posted = false;
+	f->digest = 0;
+	w.changed |= 1u << m->dst;
 }
 
 static void lend(struct node *n, struct dsm_msgbuf *m)

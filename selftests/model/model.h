@@ -338,6 +338,7 @@ struct flying {
 	u8 src;
 	bool posted;		/* the frame's bytes were not read yet */
 	u32 stamp;
+	u64 digest;		/* 0: not known */
 };
 
 #define PIECES 2
@@ -433,6 +434,8 @@ struct world {
 	bool killed;			/* the one kill of this run has happened */
 	int crashed;			/* node that crashed, -1 none */
 	u32 steps;
+	u32 changed;			/* bitmap: nodes that may have another state than when it was seen last */
+	u64 words_digest;		/* of all that atomics and transfers of records have changed */
 	bool verbose;
 	bool data_only;			/* look at what programs read, not at invariants */
 	struct oracle o;
@@ -546,6 +549,10 @@ u32 check_sc_requests(const struct node *n);
 void check_end(void);
 void check_acquired(struct node *n);
 void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes, bool keep, const u8 *twin);
+
+/* states.c */
+u64 states_hash(const void *bytes, u32 len, u64 h);
+void states_word(const void *at, const void *bytes, u32 len);
 
 /* explore.c */
 u32 world_actions(struct act *acts, u32 *n_env);

@@ -122,6 +122,7 @@ void step_begin(struct node *n, struct dsm_actions *acts)
 		for (want = dsm_engine_wants(&n->e, kind); want; want--)
 			dsm_pool_give(&n->e, kind, object(n, kind));
 	dsm_actions_init(acts);
+	w.changed |= 1u << node_id(n);
 	/* Time passes for multicasts; what else depends on it is told. */
 	if (w.l->flags & LITMUS_BCAST)
 		n->e.now_ns = w.steps;
@@ -338,6 +339,8 @@ static void forget_world(void)
 	w.killed = false;
 	w.crashed = -1;
 	w.steps = 0;
+	w.changed = ~0u;
+	w.words_digest = 0;
 }
 
 /* Once per program. */
