@@ -5,7 +5,8 @@
  *
  *   model [--litmus NAME] [--walk-ms N] [--search-ms N] [--seed N] [--prefix TEXT] [--brief] [--data-only]
  *   model --litmus NAME --setting TEXT --choices TEXT      show one run
- *   model --list                                           names of the programs
+ *   model --list                                           names of the programs that are always run
+ *   model --list-more                                      of the others
  */
 #include <getopt.h>
 #include <time.h>
@@ -291,11 +292,13 @@ int main(int argc, char **argv)
 		{ "search-ms", required_argument, NULL, 's' }, { "seed", required_argument, NULL, 'r' },
 		{ "prefix", required_argument, NULL, 'p' }, { "setting", required_argument, NULL, 'S' },
 		{ "choices", required_argument, NULL, 'c' }, { "brief", no_argument, NULL, 'b' },
-		{ "data-only", no_argument, NULL, 'd' }, { "list", no_argument, NULL, 'L' }, {}
+		{ "data-only", no_argument, NULL, 'd' }, { "list", no_argument, NULL, 'L' },
+		{ "list-more", no_argument, NULL, 'M' }, {}
 	};
 	struct options o = { .prefix = "", .walk_ms = 1000, .search_ms = 1000, .seed = 1, .trace = true };
 	const char *setting = NULL, *choices = NULL;
 	bool ok = true, list = false;
+	u32 more = 0;
 	struct setting s;
 	u32 i;
 	int c;
@@ -329,6 +332,10 @@ int main(int argc, char **argv)
 		case 'L':
 			list = true;
 			break;
+		case 'M':
+			list = true;
+			more = LITMUS_MORE;
+			break;
 		case 'b':
 			o.trace = false;
 			break;
@@ -341,7 +348,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < litmus_count + litmus_sc_count + litmus_csm_count; i++) {
 		const struct litmus *l = litmus_at(i);
 
-		if (!wanted(o.litmus, l->name))
+		if (!(o.litmus ? wanted(o.litmus, l->name) : (l->flags & LITMUS_MORE) == more))
 			continue;
 		if (list) {
 			puts(l->name);
