@@ -22,7 +22,7 @@ static void load(struct thread *t, s8 value)
 
 	if (w.l->flags & LITMUS_SC)
 		history_load(t, op->a, op->b, value);
-	else
+	if (!(w.l->flags & LITMUS_SC) || w.l->flags & LITMUS_ORDERED)
 		oracle_load(t, op->a, op->b, value);
 }
 
@@ -32,7 +32,7 @@ static void store(struct thread *t, u32 p, u32 byte, s8 value)
 	node_of(t)->frame[p][byte] = value;
 	if (w.l->flags & LITMUS_SC)
 		history_store(t, p, byte, value);
-	else
+	if (!(w.l->flags & LITMUS_SC) || w.l->flags & LITMUS_ORDERED)
 		oracle_store(t, p, byte, value);
 }
 

@@ -23,6 +23,9 @@ static const char * const as_hlrc[] = {
 /* And with hlrc those of cashmere that it has to pass too. */
 static const char * const as_own[] = { "L18", "L19", "L38" };
 
+/* With sc those that end in few steps. */
+static const char * const as_sc[] = { "L1", "L3", "L8small", "L12", "L23", "L36" };
+
 /* With home=migrate those in which pages change hands. */
 static const char * const as_moved[] = {
 	"L1", "L7", "L8", "L9", "L10", "L12", "L14", "L15", "L16", "L17", "L23", "L28", "L30", "L37", "kept", "dma", "mix", "crash-lock",
@@ -224,6 +227,7 @@ static const struct policy policies[] = {
 	{ "castdir", LITMUS_BCAST | LITMUS_CSM | LITMUS_DIR, OFTEN(as_cast_more) },
 	{ "castmg", LITMUS_BCAST | LITMUS_CSM | LITMUS_MIGRATE, OFTEN(as_cast_more) },
 	{ "hlrc", 0, OFTEN(as_own) },
+	{ "sync", LITMUS_SC | LITMUS_ORDERED, OFTEN(as_sc) },
 };
 
 static bool is_often(const struct policy *p, const struct litmus *l)
@@ -233,6 +237,18 @@ static bool is_often(const struct policy *p, const struct litmus *l)
 	while (n--)
 		if (!strcmp(p->often[n], l->name))
 			return true;
+	return false;
+}
+
+static bool has(const struct litmus *l, u8 kind)
+{
+	const struct op *op;
+	u32 i;
+
+	for (i = 0; i < l->threads; i++)
+		for (op = l->thread[i]; op->kind != OP_END; op++)
+			if (op->kind == kind)
+				return true;
 	return false;
 }
 
@@ -250,8 +266,11 @@ static bool applies(const struct policy *p, const struct litmus *l)
 	/* litmus_moves.c has another one. */
 	if (p->flags & LITMUS_AT_BARRIER && !strcmp(l->name, "L19"))
 		return false;
-	/* What only cashmere promises. */
-	return csm || (l->final != l36_final && strncmp(l->name, "L39", 3));
+	/* No pages are fetched ahead, and litmus_sc.c loses nodes. */
+	if (p->flags & LITMUS_SC && (l->flags & LITMUS_CRASH || has(l, OP_AHEAD) || has(l, OP_AROUND)))
+		return false;
+	/* What hlrc does not promise. */
+	return p->flags & (LITMUS_CSM | LITMUS_SC) || (l->final != l36_final && strncmp(l->name, "L39", 3));
 }
 
 static void add(const struct litmus *l, const struct policy *p, u32 flags)
@@ -284,12 +303,12 @@ void litmus_csm_init(void)
 
 	for (p = policies; p < policies + ARRAY_SIZE(policies); p++) {
 		bool moves = p->flags & LITMUS_MIGRATE, at_barrier = p->flags & LITMUS_AT_BARRIER;
-		bool cast = p->flags & LITMUS_BCAST, plain = !(p->flags & LITMUS_CSM) && !at_barrier && !cast;
+		bool cast = p->flags & LITMUS_BCAST, plain = !p->flags;
 
 		if (!plain)
 			add_all(p, litmus_list, litmus_count);
 		add_all(p, own, ARRAY_SIZE(own));
-		for (i = 0; i < ARRAY_SIZE(unclaims) && !at_barrier && !plain; i++)
+		for (i = 0; i < ARRAY_SIZE(unclaims) && p->flags & LITMUS_CSM && !at_barrier; i++)
 			add(&unclaims[i], p, LITMUS_MOVES | (cast ? LITMUS_MORE : 0));
 		for (i = 0; i < ARRAY_SIZE(moves_own) && moves; i++)
 			add(&moves_own[i], p, cast ? LITMUS_MORE : 0);

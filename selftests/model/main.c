@@ -82,7 +82,7 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	if (l->flags & LITMUS_SC)
 		s->first_touch = false;
 	s->fanout = 1 + random_below(random, 2);
-	s->predict = l->flags & LITMUS_MIGRATE && random_below(random, 2);
+	s->predict = l->flags & LITMUS_MIGRATE && !(l->flags & LITMUS_BCAST) && random_below(random, 2);
 }
 
 static void print_setting(const struct setting *s)

@@ -133,6 +133,7 @@ struct op {
 #define LITMUS_BCAST 0x200000u		/* bcast=adaptive */
 #define LITMUS_HOLD 0x400000u		/* the bytes of pages leave their homes once pipe 3 was told */
 #define LITMUS_MORE 0x800000u		/* only in deep runs, and when its turn has come */
+#define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**

@@ -475,7 +475,7 @@ static void local_op(struct thread *t)
 		n->frame[op->a][op->b] = op->v;
 		if (w.l->flags & LITMUS_SC)
 			history_store(t, op->a, op->b, op->v);
-		else
+		if (!(w.l->flags & LITMUS_SC) || w.l->flags & LITMUS_ORDERED)
 			oracle_store(t, op->a, op->b, op->v);
 		break;
 	case OP_UNPIN:
