@@ -62,6 +62,7 @@ enum op_kind {
 	OP_PIN,		/* page a becomes the target of a DMA */
 	OP_DMA,		/* the DMA stores v to byte b of page a */
 	OP_UNPIN,
+	OP_STILL,	/* this node has all pages: nobody is to be asked for one any more */
 	OP_MISS,	/* an episode of barrier a without this thread */
 	OP_LOOP,	/* a more times: back to operation b */
 	OP_ADD,		/* r[v] = byte b of page a, which becomes one more, in one atomic access */
@@ -102,6 +103,7 @@ struct op {
 #define PIN(p) { OP_PIN, p, 0, 0 }
 #define DMA(p, byte, val) { OP_DMA, p, byte, val }
 #define UNPIN(p) { OP_UNPIN, p, 0, 0 }
+#define STILL { OP_STILL, 0, 0, 0 }
 #define MISS(k) { OP_MISS, k, 0, 0 }
 #define LOOP(more, to) { OP_LOOP, more, to, 0 }
 #define ADD(p, byte, reg) { OP_ADD, p, byte, reg }
@@ -399,6 +401,16 @@ struct oracle {
 	u32 node_sections[MAX_KEYS][MAX_NODES];
 	u32 overdue_from[MAX_KEYS][MAX_NODES];	/* sections + 1 when another node's turn came; 0: none waits */
 	bool lost_page[MAX_PAGES];
+	bool raced;			/* two stores to a byte, neither of which happened before the other */
+	u8 has_all;			/* bitmap: nodes that have read all pages, see OP_STILL */
+	bool asked_again;
+	/* home=migrate: see check_moves() */
+	u8 moves_in_row[MAX_PAGES];
+	u8 most_moves;
+	u16 moves[MAX_PAGES];
+	u16 moves_when_asked[MAX_NODES][MAX_PAGES];
+	u8 nacks[MAX_NODES][MAX_PAGES];
+	u8 most_nacks;			/* of one question, beyond the moves since it was asked */
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
@@ -435,6 +447,8 @@ struct world {
 	bool pipe[4];
 	bool killed;			/* the one kill of this run has happened */
 	int crashed;			/* node that crashed, -1 none */
+	u8 handled;			/* type of the message being handled, 0: none */
+	u8 handled_class;
 	u32 steps;
 	u32 changed;			/* bitmap: nodes that may have another state than when it was seen last */
 	u64 words_digest;		/* of all that atomics and transfers of records have changed */
@@ -465,6 +479,7 @@ static inline u32 node_id(const struct node *n)
 }
 
 /* messages.c */
+const char *message_name(u8 type);
 void post(struct node *n, struct dsm_msgbuf *m);
 struct dsm_msgbuf *msg_alloc(struct node *n);
 void flying_read(u32 i);
@@ -550,6 +565,10 @@ void check_sc_end(struct node *n, u32 p);
 u32 check_sc_requests(const struct node *n);
 void check_end(void);
 void check_acquired(struct node *n);
+
+/* check_sent.c */
+void check_sent(const struct node *n, const struct dsm_msgbuf *m);
+void check_asked(const struct node *n);
 void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes, bool keep, const u8 *twin);
 
 /* states.c */

@@ -482,6 +482,9 @@ static void local_op(struct thread *t)
 		say("%s unpins p%u", thread_name(t), op->a);
 		n->pins[op->a]--;
 		break;
+	case OP_STILL:
+		w.o.has_all |= 1u << t->node;
+		break;
 	case OP_MISS:
 		t->episode[op->a]++;
 		break;

@@ -338,6 +338,7 @@ static void forget_world(void)
 	w.next_stamp = 0;
 	w.killed = false;
 	w.crashed = -1;
+	w.handled = 0;
 	w.steps = 0;
 	w.changed = ~0u;
 	w.words_digest = 0;
