@@ -198,10 +198,8 @@ static int touch(void *ctx, u32 region, u32 idx, bool frame)
 	struct node *n = ctx;
 	u32 p;
 
-	if (region != n->space.id)
-		return -EPROTO;
 	for (p = 0; p < MAX_PAGES; p++)
-		if (w.idx_of[p] == idx) {
+		if (page_has(n, p, region, idx)) {
 			touch_page(n, p, frame);
 			return 0;
 		}

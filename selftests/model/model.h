@@ -136,6 +136,7 @@ struct op {
 #define LITMUS_HOLD 0x400000u		/* the bytes of pages leave their homes once pipe 3 was told */
 #define LITMUS_MORE 0x800000u		/* only in deep runs, and when its turn has come */
 #define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
+#define LITMUS_MIXED 0x2000000u		/* with LITMUS_SC: that is page 1 only, in a region of its own */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
@@ -303,6 +304,7 @@ struct recaller {
 struct node {
 	struct dsm_engine e;
 	struct dsm_space space;
+	struct dsm_space second;	/* LITMUS_MIXED: region of page 1 */
 	struct hlist_head *tables;
 	struct dsm_slots slots;
 	struct dsm_slot slot[DSM_SLOTS];
@@ -469,6 +471,8 @@ void world_init(void);
 void world_start(const struct litmus *l, const struct setting *s);
 void step_begin(struct node *n, struct dsm_actions *acts);
 void step_end(struct node *n, struct dsm_actions *acts);
+bool page_is_sc(u32 p);
+bool page_has(struct node *n, u32 p, u32 region, u32 idx);
 struct dsm_page *touch_page(struct node *n, u32 p, bool frame);
 u32 page_number(const struct dsm_page *p);
 void zap(struct node *n, u32 p);

@@ -473,9 +473,9 @@ static void local_op(struct thread *t)
 	case OP_DMA:
 		say("%s's device writes p%u[%u] = %d", thread_name(t), op->a, op->b, op->v);
 		n->frame[op->a][op->b] = op->v;
-		if (w.l->flags & LITMUS_SC)
+		if (page_is_sc(op->a))
 			history_store(t, op->a, op->b, op->v);
-		if (!(w.l->flags & LITMUS_SC) || w.l->flags & LITMUS_ORDERED)
+		if (!page_is_sc(op->a) || w.l->flags & LITMUS_ORDERED)
 			oracle_store(t, op->a, op->b, op->v);
 		break;
 	case OP_UNPIN:
