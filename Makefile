@@ -13,7 +13,7 @@ PARTS := userspace userspace/apps tools/dsmctl tools/dsmrun tools/bench
 
 need = @tools/setup/need
 
-.PHONY: all module user demo bench check check-all check-all-report quick unit model lint \
+.PHONY: all module user demo bench check check-all check-all-report quick unit model model-deep lint \
 	debug-kernel install uninstall clean help
 .DEFAULT_GOAL := all
 
@@ -62,6 +62,10 @@ model:
 	$(need) unit
 	@tools/check/run model
 
+model-deep:
+	$(need) unit
+	@tools/check/run model-deep
+
 lint:
 	$(need) module lint
 	@tools/check/run lint
@@ -96,6 +100,7 @@ help:
 	'make quick          the part of check that fits into 8 minutes' \
 	'make unit           core units on the host, under ASan and UBSan' \
 	'make model          the protocol explorer, on the host' \
+	'make model-deep     the same for longer, every program under every policy that it applies to' \
 	'make lint           W=1 and sparse builds, checkpatch, kernel-doc, layers, licences' \
 	'make debug-kernel   build (once) the debug kernel for dsmvm --kernel debug' \
 	'make install        to PREFIX (now $(PREFIX)), the module for the kernels built' \

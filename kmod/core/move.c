@@ -115,7 +115,8 @@ void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_as
 	const struct dsm_wire_moved moved = {
 		.sharers = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << to->node)),
 		.bytes = same ? DSM_MOVED_NONE : zero ? DSM_MOVED_ZERO : DSM_MOVED_DATA,
-		.moves = dsm_page_moves(p) ? p->nacks + 1 : 0,
+		/* Claimed anew, it moves after its last move too. */
+		.moves = dsm_page_moves(p) ? min_t(u8, p->nacks + 1, DSM_MOVES_MAX) : 0,
 	};
 
 	dsm_wire_put(m, &moved, sizeof(moved));

@@ -10,7 +10,9 @@
 #include "page.h"
 
 /* After so many moves in a row a page stays until its home has served another node in place. */
+#ifndef DSM_MOVES_MAX
 #define DSM_MOVES_MAX 15u
+#endif
 
 /* At the home: shall who asks for this become home? */
 static inline bool dsm_move_may(const struct dsm_page *p, u16 node, u8 want)

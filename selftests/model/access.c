@@ -20,9 +20,9 @@ static void load(struct thread *t, s8 value)
 {
 	const struct op *op = op_of(t);
 
-	if (w.l->flags & LITMUS_SC)
+	if (page_is_sc(op->a))
 		history_load(t, op->a, op->b, value);
-	else
+	if (!page_is_sc(op->a) || w.l->flags & LITMUS_ORDERED)
 		oracle_load(t, op->a, op->b, value);
 }
 
@@ -30,9 +30,9 @@ static void store(struct thread *t, u32 p, u32 byte, s8 value)
 {
 	say("%s writes p%u[%u] = %d", thread_name(t), p, byte, value);
 	node_of(t)->frame[p][byte] = value;
-	if (w.l->flags & LITMUS_SC)
+	if (page_is_sc(p))
 		history_store(t, p, byte, value);
-	else
+	if (!page_is_sc(p) || w.l->flags & LITMUS_ORDERED)
 		oracle_store(t, p, byte, value);
 }
 

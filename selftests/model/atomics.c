@@ -17,6 +17,9 @@
 #define DIR_WORDS 64u
 
 static u64 dirs[MAX_NODES][DIR_WORDS];
+/* I23: the words as transfers have left them. */
+static u64 known_dirs[MAX_NODES][DIR_WORDS];
+static u64 known_words[MAX_NODES][DSM_RSYNC_WORDS];
 static union dsm_ring_slot rings[MAX_NODES][DSM_MAX_NODES];
 static u64 words[MAX_NODES][DSM_RSYNC_WORDS];
 static struct dsm_mail mails[MAX_NODES];
@@ -40,9 +43,12 @@ void atomics_start(struct node *n)
 	}
 	if (w.l->flags & LITMUS_DIR) {
 		memset(dirs[id], 0, sizeof(dirs[id]));
+		memset(known_dirs[id], 0, sizeof(known_dirs[id]));
 		n->space.dir.word = dirs[id];
 		n->space.dir.own = (struct dsm_key){ .addr = DIR_ADDR(id), .rkey = DIR_KEY(id) };
 	}
+	memset(words[id], 0, sizeof(words[id]));
+	memset(known_words[id], 0, sizeof(known_words[id]));
 	memory[id] = (struct dsm_rsync){
 		.word = words[id], .mail = &mails[id], .landing = landings[id], .letter = letters[id],
 		.flushed = flushed[id], .ring = rings[id],
@@ -128,27 +134,49 @@ void atomics_signal(const struct reading *r)
 static void swap_word(struct reading *r)
 {
 	struct dsm_xfer *x = r->x;
-	u64 *word = &words[x->dst][(x->remote - WORD_ADDR(x->dst)) / sizeof(u64)];
+	u32 number = (x->remote - WORD_ADDR(x->dst)) / sizeof(u64);
+	u64 *word = &words[x->dst][number];
 
 	say("swap #%u: word %llx, expects %llx, puts %llx", r->id, (unsigned long long)*word,
 	    (unsigned long long)x->compare, (unsigned long long)x->operand);
+	/* A word that is given out anew begins with 0. */
+	if (*word && *word != known_words[x->dst][number] && !w.data_only)
+		fail("I23: %c has changed a word of locks by itself", 'A' + x->dst);
 	x->result = *word;
-	if (*word == x->compare)
+	if (*word == x->compare) {
+		states_word(word, &x->operand, sizeof(*word));
 		*word = x->operand;
+	}
+	known_words[x->dst][number] = *word;
+}
+
+/* I23: only transfers change a word; a node changes no bit but its own, so that it enters and leaves by turns. */
+static void check_dir_change(const struct reading *r, u64 word, u64 next)
+{
+	u64 others = ((1ull << DSM_DIR_NODES) - 1) & ~(1ull << r->node);
+
+	if (w.data_only)
+		return;
+	if (word != known_dirs[r->x->dst][r->x->idx])
+		fail("I23: %c has changed the word of page index %u by itself", 'A' + r->x->dst, r->x->idx);
+	if ((word ^ next) & others && w.crashed < 0)
+		fail("I23: %c makes the word of page index %u %llx, which was %llx", 'A' + r->node, r->x->idx,
+		     (unsigned long long)next, (unsigned long long)word);
 }
 
 static void change_dir(struct reading *r)
 {
 	struct dsm_xfer *x = r->x;
 	u64 *word = &dirs[x->dst][(x->remote - DIR_ADDR(x->dst)) / sizeof(u64)];
+	u64 next = x->op == DSM_XFER_ADD ? *word + x->operand : *word == x->compare ? x->operand : *word;
 
 	if (x->remote != DIR_ADDR(x->dst) + x->idx * sizeof(u64))
 		fail("I24: another page's word is changed for %u", x->idx);
+	check_dir_change(r, *word, next);
 	x->result = *word;
-	if (x->op == DSM_XFER_ADD)
-		*word += x->operand;
-	else if (*word == x->compare)
-		*word = x->operand;
+	states_word(word, &next, sizeof(next));
+	*word = next;
+	known_dirs[x->dst][x->idx] = next;
 	say("%s #%u: word of page index %u at %c: %llx, then %llx", op_name(x->op), r->id, x->idx, 'A' + x->dst,
 	    (unsigned long long)x->result, (unsigned long long)*word);
 }
@@ -176,9 +204,9 @@ void atomics_piece(u32 i, u32 piece)
 	remote = (u8 *)&mails[x->dst] + (x->remote - MAIL_ADDR(x->dst)) + at;
 	say("piece %u of %s #%u", piece, op_name(x->op), r->id);
 	if (x->op == DSM_XFER_READ)
-		memcpy(local, remote, len);
-	else
-		memcpy(remote, local, len);
+		swap(local, remote);
+	states_word(remote, local, len);
+	memcpy(remote, local, len);
 	if (x->op == DSM_XFER_SIGNAL && !r->left)
 		atomics_signal(r);
 }
@@ -264,9 +292,12 @@ void array_retry(struct node *n)
 /* Nobody waits, or holds on to the word. */
 void atomics_check_idle(struct node *n)
 {
+	u32 id = node_id(n), k;
 	struct dsm_rlock *l;
-	u32 k;
 
+	for (k = 0; k < DSM_RSYNC_WORDS; k++)
+		if (words[id][k] && words[id][k] != known_words[id][k])
+			fail("I23: %c has changed a word of locks by itself", 'A' + id);
 	for (k = 0; k < MAX_KEYS; k++) {
 		l = dsm_rlock_find(&n->e, n->space.id, w.lock_key[k]);
 		if (!l)

@@ -412,6 +412,23 @@ static void check_copies(u32 p)
 	}
 }
 
+/* I27, and what is counted at both ends is the same. */
+static void check_counters(void)
+{
+	struct dsm_core_stats sum = {};
+	u64 *to = (u64 *)&sum;
+	u32 i, k;
+
+	for (i = 0; i < w.l->nodes; i++)
+		for (k = 0; k < sizeof(sum) / sizeof(u64); k++)
+			to[k] += ((u64 *)&w.node[i].e.stats)[k];
+	if (!w.o.raced && sum.race_conflicts)
+		fail("I27: %llu conflicts without a race", (unsigned long long)sum.race_conflicts);
+	if (sum.diffs != sum.diffs_applied)
+		fail("I27: %llu diffs were made, %llu applied", (unsigned long long)sum.diffs,
+		     (unsigned long long)sum.diffs_applied);
+}
+
 void check_end(void)
 {
 	const char *why;
@@ -430,6 +447,8 @@ void check_end(void)
 	if (w.crashed < 0 && !w.data_only)
 		for (i = 0; i < MAX_PAGES; i++)
 			check_copies(i);
+	if (w.crashed < 0 && !w.killed && !w.data_only)
+		check_counters();
 	if (w.l->flags & LITMUS_SC)
 		history_check();
 	why = w.l->final && !w.killed && w.crashed < 0 ? w.l->final() : NULL;

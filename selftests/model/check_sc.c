@@ -43,6 +43,8 @@ void check_sc_step(void)
 	u32 i, p;
 
 	for (p = 0; p < MAX_PAGES; p++) {
+		if (!page_is_sc(p))
+			continue;
 		check_mappings(p);
 		for (i = 0; i < w.l->nodes; i++)
 			if (!w.node[i].dead && w.node[i].exists[p])

@@ -164,8 +164,33 @@ static void run_step(struct node *n)
 	step_end(n, &acts);
 }
 
+/* Nodes that an action changes by itself; those that take a step for it are known by that. */
+static u32 changed_by(const struct act *act)
+{
+	switch (act->kind) {
+	case ACT_THREAD:
+	case ACT_ENV_TIMEOUT:
+	case ACT_ENV_KILL:
+		return 1u << w.thread[act->a].node;
+	case ACT_READ:
+	case ACT_DELIVER:
+	case ACT_SIGNAL:
+	case ACT_GRAM:
+	case ACT_ENV_DROP:
+		return 0;
+	case ACT_PIECE:
+	case ACT_XFER_DONE:
+		return 1u << w.reading[act->a].node | 1u << w.reading[act->a].x->dst;
+	case ACT_ENV_CRASH:
+		return ~0u;
+	default:
+		return 1u << act->a;
+	}
+}
+
 static void perform(const struct act *act)
 {
+	w.changed |= changed_by(act);
 	switch (act->kind) {
 	case ACT_THREAD:
 		thread_step(&w.thread[act->a]);
@@ -323,6 +348,8 @@ static void run_all(struct chooser *c, struct record *rec)
 			*acts[i].stamp = ++w.next_stamp;
 		perform(&acts[pick]);
 		check_step();
+		if (w.steps >= c->n_fixed)
+			states_see();
 		if (c->prune && w.steps >= c->n_fixed && c->prune(rec)) {
 			rec->pruned = true;
 			return;

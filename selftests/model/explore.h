@@ -46,6 +46,9 @@ struct search {
 };
 
 void explore_init(void);
+void states_reset(void);
+void states_see(void);
+u64 states_seen(void);
 u32 random_below(u64 *state, u32 n);
 void chooser_random(struct chooser *c, u64 seed, u32 length);
 bool run(const struct litmus *l, const struct setting *s, struct chooser *c, struct record *rec);

@@ -206,6 +206,18 @@ PROG(l30_reader, BARRIER(0, 3), LOAD(1, 0, 0), LOAD(0, 0, 1), BARRIER(0, 3));
 PROG(l33_a, LOCK(0), UNLOCK(0), LOOP(23, 0));
 PROG(l33_b, LOCK(0), UNLOCK(0));
 
+/* L34: pages that nobody writes any more are not asked for again, whatever is acquired. */
+#define READ2 LOAD(0, 0, 0), LOAD(1, 1, 1)
+PROG(l34_w, STORE(0, 0, 1), STORE(1, 1, 2), BARRIER(0, 3), READ2, STILL, BARRIER(0, 3), READ2, LOCK(0), READ2, UNLOCK(0), READ2,
+	BARRIER(0, 3), READ2);
+PROG(l34_r, LOAD(0, 2, 2), BARRIER(0, 3), READ2, STILL, LOCK(0), READ2, UNLOCK(0), BARRIER(0, 3), READ2, BARRIER(0, 3), READ2);
+
+static const char *l34_final(void)
+{
+	/* Whose log is too short has to forget what it has. */
+	return w.o.asked_again && w.set.log_cap > 2 ? "a page that nobody wrote is asked for again" : NULL;
+}
+
 /* L35: two unsynchronised writers of one byte; the neighbours stay whole. */
 PROG(l35_a, STORE(0, 1, 5), STORE(0, 0, 1), STORE(0, 2, 6), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 3, 1), BARRIER(0, 3));
 PROG(l35_b, STORE(0, 3, 7), STORE(0, 0, 2), BARRIER(0, 3), LOAD(0, 0, 0), LOAD(0, 1, 1), LOAD(0, 2, 2), BARRIER(0, 3));
@@ -368,6 +380,7 @@ const struct litmus litmus_list[] = {
 	  { l30_manager, l30_home, l30_reader }, NULL },
 	{ "look", 3, 3, { A, B, C }, LITMUS_QUIET | LITMUS_FIRST_TOUCH, { look_a, look_b, look_c }, NULL },
 	{ "L33", 2, 3, { A, A, B }, LITMUS_WALK_ONLY, { l33_a, l33_a, l33_b }, NULL },
+	{ "L34", 3, 3, { A, B, C }, LITMUS_QUIET, { l34_w, l34_r, l34_r }, l34_final },
 	{ "L35", 3, 3, { A, B, C }, LITMUS_QUIET, { l35_a, l35_b, l35_c }, NULL },
 	{ "L37", 3, 2, { A, C }, 0, { l37_a, l37_c }, NULL },
 	{ "L40", 3, 3, { C, A, B }, 0, { l40_d, l40_a, l40_b }, NULL },

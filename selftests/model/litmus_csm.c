@@ -12,13 +12,21 @@
 #define END { OP_END, 0, 0, 0 }
 #define PROG(name, ...) static const struct op name[] = { __VA_ARGS__, END }
 
+/* What every run looks at: with cashmere most. All others are for deep runs, and each for its turn. */
 static const char * const as_hlrc[] = {
 	"L1", "L2", "L3", "L6", "L7", "L8", "L8small", "L9", "L10", "L10flag", "L11", "L12", "L13", "L14", "L15", "L15flush",
-	"L15write", "L16", "L17", "L23", "L27", "L28", "L30", "L35", "L37", "L40", "L41", "L43", "untold", "kept", "dma", "mix",
-	"crash-lock", "crash-all", "crash-flag", "crash-barrier",
+	"L15write", "L16", "L17", "L23", "L27", "L28", "L30", "L34", "L35", "L37", "L40", "L41", "L43", "untold", "kept", "dma", "mix",
+	"crash-lock", "crash-all", "crash-flag", "crash-barrier", "around", "L18", "L19", "L36", "L38", "L39", "L39left", "drop", "turns",
+	"dma-wanted", "crash-only",
 };
 
-/* With home=migrate those again in which pages change hands; what only synchronises is the same there. */
+/* And with hlrc those of cashmere that it has to pass too. */
+static const char * const as_own[] = { "L18", "L19", "L38" };
+
+/* With sc those that end in few steps. */
+static const char * const as_sc[] = { "L1", "L3", "L8small", "L12", "L23", "L34", "L36" };
+
+/* With home=migrate those in which pages change hands. */
 static const char * const as_moved[] = {
 	"L1", "L7", "L8", "L9", "L10", "L12", "L14", "L15", "L16", "L17", "L23", "L28", "L30", "L37", "kept", "dma", "mix", "crash-lock",
 	"crash-barrier", "L18", "L36", "L38", "drop", "turns", "around", "crash-only",
@@ -43,27 +51,6 @@ static const char * const as_cast[] = {
 
 /* And with metadata=rdma, or home=migrate, too. */
 static const char * const as_cast_more[] = { "L16", "mix", "L38", "drop", "turns", "crash-only" };
-
-static bool is_of(const struct litmus *l, const char * const *names, u32 n)
-{
-	while (n--)
-		if (!strcmp(names[n], l->name))
-			return true;
-	return false;
-}
-
-static bool applies(const struct litmus *l, u32 flags)
-{
-	if (flags & LITMUS_BCAST)
-		return flags & (LITMUS_DIR | LITMUS_MIGRATE) ? is_of(l, as_cast_more, ARRAY_SIZE(as_cast_more)) :
-							       is_of(l, as_cast, ARRAY_SIZE(as_cast));
-	if (flags & LITMUS_AT_BARRIER)
-		return is_of(l, as_at_barrier, ARRAY_SIZE(as_at_barrier));
-	if (flags & LITMUS_DIR)
-		return flags & LITMUS_MIGRATE ? is_of(l, as_moved_dir, ARRAY_SIZE(as_moved_dir)) :
-						is_of(l, as_dir, ARRAY_SIZE(as_dir));
-	return !(flags & LITMUS_MIGRATE) || is_of(l, as_moved, ARRAY_SIZE(as_moved));
-}
 
 static s8 reg(u32 thread, u32 r)
 {
@@ -140,6 +127,13 @@ PROG(l22_a, STORE(0, 0, 1), RELEASE, STORE(0, 0, 2), RELEASE, STORE(0, 0, 3), RE
 PROG(l22_d, STORE(0, 1, 1), RELEASE, STORE(0, 1, 2), RELEASE, STORE(0, 1, 3), RELEASE, STORE(0, 1, 4), RELEASE, BARRIER(0, 4));
 PROG(l22_b, LOAD(0, 0, 0), LOAD(0, 1, 1), STORE(0, 2, 1), RELEASE, LOAD(0, 0, 0), BARRIER(0, 4), LOAD(0, 0, 0), LOAD(0, 1, 1));
 
+static const char *l22_final(void)
+{
+	if (w.o.most_moves > DSM_MOVES_MAX)
+		return "the page moves without end";
+	return w.o.most_nacks < w.l->nodes ? NULL : "a question goes round between those who were home";
+}
+
 /* The home maps a page that it has not used, and another node wants to have it exclusively. */
 PROG(around_a, AROUND, LOCK(0), INC(0, 0), INC(1, 0), UNLOCK(0), AROUND, LOCK(0), INC(1, 0), UNLOCK(0), LOOP(1, 0));
 PROG(around_b, LOCK(0), STORE(0, 0, 5), UNLOCK(0), AROUND, TELL(0), LOCK(0), INC(1, 0), INC(0, 0), UNLOCK(0));
@@ -189,10 +183,10 @@ static const struct litmus unclaims[] = {
 	{ "unclaim", 3, 3, { A, B, C }, 0, { unclaim_a, unclaim_b, unclaim_a }, NULL },
 };
 
-static const struct litmus moves[] = {
+static const struct litmus moves_own[] = {
 	{ "L20", 4, 4, { A, B, C, 3 }, 0, { l20_a, l20_b, l20_c, l20_h }, NULL },
 	{ "L21", 3, 3, { A, B, C }, 0, { l21_h, l21_a, l21_c }, NULL },
-	{ "L22", 4, 4, { A, B, C, 3 }, LITMUS_QUIET, { l22_a, l22_d, l22_b, l22_b }, NULL },
+	{ "L22", 4, 4, { A, B, C, 3 }, LITMUS_QUIET, { l22_a, l22_d, l22_b, l22_b }, l22_final },
 };
 
 static const struct litmus own[] = {
@@ -209,72 +203,125 @@ static const struct litmus own[] = {
 	{ "crash-only", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_b }, NULL },
 };
 
-#define LISTED_MAX 64u	/* of litmus_moves.c, with both consistencies */
-struct litmus litmus_csm_list[LISTED_MAX + 6 * (ARRAY_SIZE(as_hlrc) + ARRAY_SIZE(own) + ARRAY_SIZE(unclaims)) + 2 * ARRAY_SIZE(moves) +
-			      4 * (ARRAY_SIZE(as_cast) + ARRAY_SIZE(casts))];
+struct litmus litmus_csm_list[1600];
 u32 litmus_csm_count;
 
-static void add(const struct litmus *l, const char *how, u32 flags)
+/**
+ * struct policy - settings under which programs run again
+ * @how:   first part of the names
+ * @flags: the settings
+ * @often: names of the programs that every run looks at; the others are for deep ones, and for their turn
+ * @n:     their number
+ */
+struct policy {
+	const char *how;
+	u32 flags;
+	const char * const *often;
+	u32 n;
+};
+
+#define OFTEN(names) names, ARRAY_SIZE(names)
+
+static const struct policy policies[] = {
+	{ "csm", LITMUS_CSM, OFTEN(as_hlrc) },
+	{ "mg", LITMUS_CSM | LITMUS_MIGRATE, OFTEN(as_moved) },
+	{ "dir", LITMUS_CSM | LITMUS_DIR, OFTEN(as_dir) },
+	{ "dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE, OFTEN(as_moved_dir) },
+	{ "atb", LITMUS_CSM | LITMUS_AT_BARRIER, OFTEN(as_at_barrier) },
+	{ "hatb", LITMUS_AT_BARRIER, OFTEN(as_at_barrier) },
+	{ "cast", LITMUS_BCAST, OFTEN(as_cast) },
+	{ "castcsm", LITMUS_BCAST | LITMUS_CSM, OFTEN(as_cast) },
+	{ "castdir", LITMUS_BCAST | LITMUS_CSM | LITMUS_DIR, OFTEN(as_cast_more) },
+	{ "castmg", LITMUS_BCAST | LITMUS_CSM | LITMUS_MIGRATE, OFTEN(as_cast_more) },
+	{ "hlrc", 0, OFTEN(as_own) },
+	{ "sync", LITMUS_SC | LITMUS_ORDERED, OFTEN(as_sc) },
+};
+
+static bool is_often(const struct policy *p, const struct litmus *l)
+{
+	u32 n = p->n;
+
+	while (n--)
+		if (!strcmp(p->often[n], l->name))
+			return true;
+	return false;
+}
+
+static bool has(const struct litmus *l, u8 kind)
+{
+	const struct op *op;
+	u32 i;
+
+	for (i = 0; i < l->threads; i++)
+		for (op = l->thread[i]; op->kind != OP_END; op++)
+			if (op->kind == kind)
+				return true;
+	return false;
+}
+
+/* What a program is about has to exist there. */
+static bool applies(const struct policy *p, const struct litmus *l)
+{
+	bool csm = p->flags & LITMUS_CSM;
+
+	/* Processes have no part of a lock whose unlock is a release. */
+	if (csm && !strncmp(l->name, "slot", 4))
+		return false;
+	/* No remote reads of pages: L25msg is the same then. */
+	if (p->flags & (LITMUS_CSM | LITMUS_BCAST) && !strcmp(l->name, "L25"))
+		return false;
+	/* litmus_moves.c has another one. */
+	if (p->flags & LITMUS_AT_BARRIER && !strcmp(l->name, "L19"))
+		return false;
+	/* No pages are fetched ahead, and litmus_sc.c loses nodes. */
+	if (p->flags & LITMUS_SC && (l->flags & LITMUS_CRASH || has(l, OP_AHEAD) || has(l, OP_AROUND)))
+		return false;
+	/* What hlrc does not promise. */
+	return p->flags & (LITMUS_CSM | LITMUS_SC) || (l->final != l36_final && strncmp(l->name, "L39", 3));
+}
+
+static void add(const struct litmus *l, const struct policy *p, u32 flags)
 {
 	static char name[ARRAY_SIZE(litmus_csm_list)][24];
 	u32 n = litmus_csm_count++;
 
-	snprintf(name[n], sizeof(name[n]), "%s-%s", how, l->name);
+	if (n == ARRAY_SIZE(litmus_csm_list))
+		fail("model: more programs than their list has room for");
+	snprintf(name[n], sizeof(name[n]), "%s-%s", p->how, l->name);
 	litmus_csm_list[n] = *l;
 	litmus_csm_list[n].name = name[n];
-	litmus_csm_list[n].flags |= flags;
+	litmus_csm_list[n].flags |= p->flags | flags;
 }
 
-static void add_all(const char *how, u32 flags)
-{
-	u32 i, k;
-
-	flags |= LITMUS_CSM;
-	for (i = 0; i < ARRAY_SIZE(as_hlrc); i++)
-		for (k = 0; k < litmus_count; k++)
-			if (!strcmp(litmus_list[k].name, as_hlrc[i]) && applies(&litmus_list[k], flags))
-				add(&litmus_list[k], how, flags);
-	for (i = 0; i < ARRAY_SIZE(own); i++)
-		if (flags & LITMUS_CSM && applies(&own[i], flags))
-			add(&own[i], how, flags);
-	for (i = 0; i < ARRAY_SIZE(unclaims) && !(flags & LITMUS_AT_BARRIER); i++)
-		add(&unclaims[i], how, flags | LITMUS_MOVES);
-	for (i = 0; i < litmus_moves_count && flags & LITMUS_AT_BARRIER; i++)
-		add(&litmus_moves_list[i], how, flags);
-}
-
-static void add_casts(const char *how, u32 flags)
+static void add_all(const struct policy *p, const struct litmus *list, u32 count)
 {
 	u32 i;
 
-	flags |= LITMUS_BCAST;
-	for (i = 0; i < litmus_count; i++)
-		if (applies(&litmus_list[i], flags))
-			add(&litmus_list[i], how, flags);
-	for (i = 0; i < ARRAY_SIZE(own) && flags & LITMUS_CSM; i++)
-		if (applies(&own[i], flags))
-			add(&own[i], how, flags);
-	for (i = 0; i < ARRAY_SIZE(casts); i++)
-		add(&casts[i], how, flags);
+	for (i = 0; i < count; i++)
+		if (applies(p, &list[i]))
+			add(&list[i], p, is_often(p, &list[i]) ? 0 : LITMUS_MORE);
 }
 
 /* Once per program. */
 void litmus_csm_init(void)
 {
+	const struct policy *p;
 	u32 i;
 
-	add_all("csm", LITMUS_CSM);
-	add_all("mg", LITMUS_CSM | LITMUS_MIGRATE);
-	for (i = 0; i < ARRAY_SIZE(moves); i++)
-		add(&moves[i], "mg", LITMUS_CSM | LITMUS_MIGRATE);
-	add_all("dir", LITMUS_CSM | LITMUS_DIR);
-	add_all("dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE);
-	for (i = 0; i < ARRAY_SIZE(moves); i++)
-		add(&moves[i], "dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE);
-	add_all("atb", LITMUS_CSM | LITMUS_AT_BARRIER);
-	add_all("hatb", LITMUS_AT_BARRIER);
-	add_casts("cast", 0);
-	add_casts("castcsm", LITMUS_CSM);
-	add_casts("castdir", LITMUS_CSM | LITMUS_DIR);
-	add_casts("castmg", LITMUS_CSM | LITMUS_MIGRATE);
+	for (p = policies; p < policies + ARRAY_SIZE(policies); p++) {
+		bool moves = p->flags & LITMUS_MIGRATE, at_barrier = p->flags & LITMUS_AT_BARRIER;
+		bool cast = p->flags & LITMUS_BCAST, plain = !p->flags;
+
+		if (!plain)
+			add_all(p, litmus_list, litmus_count);
+		add_all(p, own, ARRAY_SIZE(own));
+		for (i = 0; i < ARRAY_SIZE(unclaims) && p->flags & LITMUS_CSM && !at_barrier; i++)
+			add(&unclaims[i], p, LITMUS_MOVES | (cast ? LITMUS_MORE : 0));
+		for (i = 0; i < ARRAY_SIZE(moves_own) && moves; i++)
+			add(&moves_own[i], p, cast ? LITMUS_MORE : 0);
+		for (i = 0; i < litmus_moves_count && at_barrier; i++)
+			add(&litmus_moves_list[i], p, 0);
+		for (i = 0; i < ARRAY_SIZE(casts) && cast; i++)
+			add(&casts[i], p, 0);
+	}
 }

@@ -37,6 +37,20 @@ static const char *mp_final(void)
 	return reg(1, 1) == 1 ? NULL : "the flag was seen, the data not";
 }
 
+/*
+ * L26: the data in a region with hlrc, the flag in one with sc. The flag alone promises nothing of the data; with a release before
+ * and an acquire behind it, it is seen.
+ */
+PROG(mixed_a, STORE(0, 0, 1), STORE(1, 0, 1));
+PROG(mixed_b, LOAD(0, 0, 2), LOOK, LOAD(1, 0, 0), IF(0, 1, 5), SPIN(1), LOAD(0, 0, 1));
+PROG(mixed_sync_a, STORE(0, 0, 1), RELEASE, STORE(1, 0, 1));
+PROG(mixed_sync_b, LOAD(0, 0, 2), LOOK, LOAD(1, 0, 0), IF(0, 1, 5), SPIN(1), ACQUIRE, LOAD(0, 0, 1));
+
+static const char *mixed_final(void)
+{
+	return reg(1, 0) == 1 ? NULL : "the flag was not seen";
+}
+
 /* Load buffering, coherence of one location, 2+2W, WRC, R and S. */
 PROG(lb_a, LOAD(0, 0, 0), STORE(1, 0, 1));
 PROG(lb_b, LOAD(1, 0, 0), STORE(0, 0, 1));
@@ -169,6 +183,8 @@ const struct litmus litmus_sc_list[] = {
 	{ "sc-SBsibling", 2, 3, { A, B, A }, LITMUS_SC, { sb_a, sb_b, corr_r }, sb_final },
 	{ "sc-MP", 3, 2, { A, B }, LITMUS_SC, { mp_a, mp_b }, NULL },
 	{ "sc-MPspin", 3, 2, { A, B }, LITMUS_SC, { mp_a, mp_spin }, mp_final },
+	{ "sc-L26", 3, 2, { A, B }, LITMUS_SC | LITMUS_MIXED, { mixed_a, mixed_b }, mixed_final },
+	{ "sc-L26sync", 3, 2, { A, B }, LITMUS_SC | LITMUS_MIXED, { mixed_sync_a, mixed_sync_b }, mp_final },
 	{ "sc-LB", 3, 2, { A, B }, LITMUS_SC, { lb_a, lb_b }, NULL },
 	{ "sc-CoRR", 3, 4, { A, B, B, C }, LITMUS_SC, { corr_w, corr_r, corr_r, corr_r }, NULL },
 	{ "sc-2+2W", 3, 3, { A, B, C }, LITMUS_SC, { ww_a, ww_b, iriw_r }, NULL },

@@ -5,7 +5,8 @@
  *
  *   model [--litmus NAME] [--walk-ms N] [--search-ms N] [--seed N] [--prefix TEXT] [--brief] [--data-only]
  *   model --litmus NAME --setting TEXT --choices TEXT      show one run
- *   model --list                                           names of the programs
+ *   model --list                                           names of the programs that are always run
+ *   model --list-more                                      of the others
  */
 #include <getopt.h>
 #include <time.h>
@@ -81,7 +82,7 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	if (l->flags & LITMUS_SC)
 		s->first_touch = false;
 	s->fanout = 1 + random_below(random, 2);
-	s->predict = l->flags & LITMUS_MIGRATE && random_below(random, 2);
+	s->predict = l->flags & LITMUS_MIGRATE && !(l->flags & LITMUS_BCAST) && random_below(random, 2);
 }
 
 static void print_setting(const struct setting *s)
@@ -204,21 +205,23 @@ static bool walk(const struct litmus *l, const struct options *o)
 	char how[80];
 
 	deadline_ms = start + o->walk_ms;
+	states_reset();
 	for (runs = 0; !expired(); runs++) {
 		random = o->seed + runs * 1000003;
 		random_setting(&s, l, &random);
 		chooser_random(&c, random, length);
 		if (!run(l, &s, &c, &rec)) {
-			snprintf(how, sizeof(how), "random walk %llu", (unsigned long long)runs + 1);
+			snprintf(how, sizeof(how), "random walk %llu, after %llu ms", (unsigned long long)runs + 1,
+				 (unsigned long long)now_ms());
 			report(o->prefix, l, &s, &rec, how, o->trace);
 			return false;
 		}
 		steps += rec.length;
 		length = rec.length;
 	}
-	printf("ok %swalk.%s\n# %llu random runs, %llu steps, %llu ms, seed %llu\n", o->prefix, l->name,
-	       (unsigned long long)runs, (unsigned long long)steps, (unsigned long long)(now_ms() - start),
-	       (unsigned long long)o->seed);
+	printf("ok %swalk.%s\n# about %llu states, %llu random runs, %llu steps, %llu ms of %u, seed %llu\n", o->prefix, l->name,
+	       (unsigned long long)states_seen(), (unsigned long long)runs, (unsigned long long)steps,
+	       (unsigned long long)(now_ms() - start), o->walk_ms, (unsigned long long)o->seed);
 	fflush(stdout);
 	return true;
 }
@@ -235,12 +238,14 @@ static bool systematic(const struct litmus *l, const struct options *o)
 	if (l->flags & LITMUS_WALK_ONLY)
 		return true;
 	deadline_ms = start + o->search_ms;
+	states_reset();
 	for (bound = 0; now_ms() < deadline_ms; bound++) {
 		for (i = 0; i < 8 && now_ms() < deadline_ms; i++) {
 			random = i * 7919;
 			random_setting(&s, l, &random);
 			if (!search(l, &s, bound, &total, &rec)) {
-				snprintf(how, sizeof(how), "search with %u delays", bound);
+				snprintf(how, sizeof(how), "search with %u delays, after %llu ms", bound,
+					 (unsigned long long)now_ms());
 				report(o->prefix, l, &s, &rec, how, o->trace);
 				return false;
 			}
@@ -250,9 +255,9 @@ static bool systematic(const struct litmus *l, const struct options *o)
 			last = i + 1;
 		}
 	}
-	printf("ok %ssearch.%s\n# %llu runs, %llu new steps, all runs of %u settings with at most %u delays, %llu ms\n",
-	       o->prefix, l->name, (unsigned long long)total.runs, (unsigned long long)total.steps, last, done,
-	       (unsigned long long)(now_ms() - start));
+	printf("ok %ssearch.%s\n# about %llu states, %llu runs, %llu new steps, all runs of %u settings with at most %u delays, "
+	       "%llu ms of %u\n", o->prefix, l->name, (unsigned long long)states_seen(), (unsigned long long)total.runs,
+	       (unsigned long long)total.steps, last, done, (unsigned long long)(now_ms() - start), o->search_ms);
 	fflush(stdout);
 	return true;
 }
@@ -287,11 +292,13 @@ int main(int argc, char **argv)
 		{ "search-ms", required_argument, NULL, 's' }, { "seed", required_argument, NULL, 'r' },
 		{ "prefix", required_argument, NULL, 'p' }, { "setting", required_argument, NULL, 'S' },
 		{ "choices", required_argument, NULL, 'c' }, { "brief", no_argument, NULL, 'b' },
-		{ "data-only", no_argument, NULL, 'd' }, { "list", no_argument, NULL, 'L' }, {}
+		{ "data-only", no_argument, NULL, 'd' }, { "list", no_argument, NULL, 'L' },
+		{ "list-more", no_argument, NULL, 'M' }, {}
 	};
 	struct options o = { .prefix = "", .walk_ms = 1000, .search_ms = 1000, .seed = 1, .trace = true };
 	const char *setting = NULL, *choices = NULL;
 	bool ok = true, list = false;
+	u32 more = 0;
 	struct setting s;
 	u32 i;
 	int c;
@@ -325,6 +332,10 @@ int main(int argc, char **argv)
 		case 'L':
 			list = true;
 			break;
+		case 'M':
+			list = true;
+			more = LITMUS_MORE;
+			break;
 		case 'b':
 			o.trace = false;
 			break;
@@ -337,7 +348,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < litmus_count + litmus_sc_count + litmus_csm_count; i++) {
 		const struct litmus *l = litmus_at(i);
 
-		if (!wanted(o.litmus, l->name))
+		if (!(o.litmus ? wanted(o.litmus, l->name) : (l->flags & LITMUS_MORE) == more))
 			continue;
 		if (list) {
 			puts(l->name);
@@ -354,6 +365,9 @@ int main(int argc, char **argv)
 			ok &= walk(l, &o);
 		if (o.search_ms)
 			ok &= systematic(l, &o);
+		/* A mutant: one is enough. */
+		if (!ok && !o.trace)
+			break;
 	}
 	return !ok;
 }

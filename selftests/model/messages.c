@@ -6,8 +6,9 @@
  * answer that may be brief is made up from its request.
  */
 #include "model.h"
+#include "letter.h"
 
-static const char *type_name(u8 type)
+const char *message_name(u8 type)
 {
 	switch (type) {
 	case DSM_MSG_FETCH: return "FETCH";
@@ -91,7 +92,7 @@ static void describe(const char *what, const struct flying *f)
 		snprintf(more, sizeof(more), " for %c", 'A' + lock.node);
 		break;
 	}
-	say("%s %c->%c %s #%u%s%s", what, 'A' + f->src, 'A' + f->m->dst, type_name(f->m->data[0]), f->id, more,
+	say("%s %c->%c %s #%u%s%s", what, 'A' + f->src, 'A' + f->m->dst, message_name(f->m->data[0]), f->id, more,
 	    f->m->data[1] & DSM_HDR_INVAL_ALL ? " INVAL_ALL" : "");
 }
 
@@ -108,6 +109,8 @@ static void read_frame(struct flying *f)
 	}
 	m->page = NULL;
 	f->posted = false;
+	f->digest = 0;
+	w.changed |= 1u << m->dst;
 }
 
 static void lend(struct node *n, struct dsm_msgbuf *m)
@@ -146,11 +149,12 @@ void post(struct node *n, struct dsm_msgbuf *m)
 	__le16 len;
 
 	if (m->dst >= w.l->nodes || m->dst == node_id(n))
-		fail("message %s from %c to node %u", type_name(m->data[0]), 'A' + node_id(n), m->dst);
+		fail("message %s from %c to node %u", message_name(m->data[0]), 'A' + node_id(n), m->dst);
 	if (w.node[m->dst].dead || n->lost & 1u << m->dst) {
 		flying_free(m, node_id(n));
 		return;
 	}
+	check_sent(n, m);
 	if (w.n_flying == MAX_FLYING)
 		fail("more than %d messages under way", MAX_FLYING);
 	f = &w.flying[w.n_flying++];
@@ -194,10 +198,8 @@ static int touch(void *ctx, u32 region, u32 idx, bool frame)
 	struct node *n = ctx;
 	u32 p;
 
-	if (region != n->space.id)
-		return -EPROTO;
 	for (p = 0; p < MAX_PAGES; p++)
-		if (w.idx_of[p] == idx) {
+		if (page_has(n, p, region, idx)) {
 			touch_page(n, p, frame);
 			return 0;
 		}
@@ -210,15 +212,18 @@ void letter_open(struct node *n, u32 from, const u8 *letter, u32 len)
 	struct dsm_actions acts;
 	int err;
 
-	say("%c opens a letter of %c: %s", 'A' + node_id(n), 'A' + from, type_name(letter[0]));
+	say("%c opens a letter of %c: %s", 'A' + node_id(n), 'A' + from, message_name(letter[0]));
 	err = dsm_engine_check(letter, len, touch, n);
 	if (err)
-		fail("letter %s is refused by the check: %d", type_name(letter[0]), err);
+		fail("letter %s is refused by the check: %d", message_name(letter[0]), err);
 	step_begin(n, &acts);
 	err = dsm_engine_recv(&n->e, from, letter, len, &acts);
 	if (err)
-		fail("letter %s breaks the protocol: %d", type_name(letter[0]), err);
+		fail("letter %s breaks the protocol: %d", message_name(letter[0]), err);
+	w.handled = letter[0];
+	w.handled_class = dsm_letter_class(letter[0]);
 	step_end(n, &acts);
+	w.handled = 0;
 }
 
 void flying_deliver(u32 i)
@@ -233,7 +238,7 @@ void flying_deliver(u32 i)
 	describe("deliver", &f);
 	err = dsm_engine_check(f.m->data, f.m->len, touch, n);
 	if (err)
-		fail("message %s #%u is refused by the check: %d", type_name(f.m->data[0]), f.id, err);
+		fail("message %s #%u is refused by the check: %d", message_name(f.m->data[0]), f.id, err);
 	if (dsm_fetch_key(f.m->data, f.m->len, &idx, &key)) {
 		say("%c learns the key of %c", 'A' + node_id(n), 'A' + f.src);
 		n->keys |= 1u << f.src;
@@ -241,7 +246,10 @@ void flying_deliver(u32 i)
 	step_begin(n, &acts);
 	err = dsm_engine_recv(&n->e, f.src, f.m->data, f.m->len, &acts);
 	if (err)
-		fail("message %s #%u breaks the protocol: %d", type_name(f.m->data[0]), f.id, err);
+		fail("message %s #%u breaks the protocol: %d", message_name(f.m->data[0]), f.id, err);
+	w.handled = f.m->data[0];
+	w.handled_class = f.m->class;
 	step_end(n, &acts);
+	w.handled = 0;
 	flying_free(f.m, f.src);
 }

@@ -62,6 +62,7 @@ enum op_kind {
 	OP_PIN,		/* page a becomes the target of a DMA */
 	OP_DMA,		/* the DMA stores v to byte b of page a */
 	OP_UNPIN,
+	OP_STILL,	/* this node has all pages: nobody is to be asked for one any more */
 	OP_MISS,	/* an episode of barrier a without this thread */
 	OP_LOOP,	/* a more times: back to operation b */
 	OP_ADD,		/* r[v] = byte b of page a, which becomes one more, in one atomic access */
@@ -102,6 +103,7 @@ struct op {
 #define PIN(p) { OP_PIN, p, 0, 0 }
 #define DMA(p, byte, val) { OP_DMA, p, byte, val }
 #define UNPIN(p) { OP_UNPIN, p, 0, 0 }
+#define STILL { OP_STILL, 0, 0, 0 }
 #define MISS(k) { OP_MISS, k, 0, 0 }
 #define LOOP(more, to) { OP_LOOP, more, to, 0 }
 #define ADD(p, byte, reg) { OP_ADD, p, byte, reg }
@@ -132,6 +134,9 @@ struct op {
 #define LITMUS_AT_BARRIER 0x100000u	/* home=migrate@barrier */
 #define LITMUS_BCAST 0x200000u		/* bcast=adaptive */
 #define LITMUS_HOLD 0x400000u		/* the bytes of pages leave their homes once pipe 3 was told */
+#define LITMUS_MORE 0x800000u		/* only in deep runs, and when its turn has come */
+#define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
+#define LITMUS_MIXED 0x2000000u		/* with LITMUS_SC: that is page 1 only, in a region of its own */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
@@ -299,6 +304,7 @@ struct recaller {
 struct node {
 	struct dsm_engine e;
 	struct dsm_space space;
+	struct dsm_space second;	/* LITMUS_MIXED: region of page 1 */
 	struct hlist_head *tables;
 	struct dsm_slots slots;
 	struct dsm_slot slot[DSM_SLOTS];
@@ -338,6 +344,7 @@ struct flying {
 	u8 src;
 	bool posted;		/* the frame's bytes were not read yet */
 	u32 stamp;
+	u64 digest;		/* 0: not known */
 };
 
 #define PIECES 2
@@ -396,6 +403,16 @@ struct oracle {
 	u32 node_sections[MAX_KEYS][MAX_NODES];
 	u32 overdue_from[MAX_KEYS][MAX_NODES];	/* sections + 1 when another node's turn came; 0: none waits */
 	bool lost_page[MAX_PAGES];
+	bool raced;			/* two stores to a byte, neither of which happened before the other */
+	u8 has_all;			/* bitmap: nodes that have read all pages, see OP_STILL */
+	bool asked_again;
+	/* home=migrate: see check_moves() */
+	u8 moves_in_row[MAX_PAGES];
+	u8 most_moves;
+	u16 moves[MAX_PAGES];
+	u16 moves_when_asked[MAX_NODES][MAX_PAGES];
+	u8 nacks[MAX_NODES][MAX_PAGES];
+	u8 most_nacks;			/* of one question, beyond the moves since it was asked */
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
@@ -432,7 +449,11 @@ struct world {
 	bool pipe[4];
 	bool killed;			/* the one kill of this run has happened */
 	int crashed;			/* node that crashed, -1 none */
+	u8 handled;			/* type of the message being handled, 0: none */
+	u8 handled_class;
 	u32 steps;
+	u32 changed;			/* bitmap: nodes that may have another state than when it was seen last */
+	u64 words_digest;		/* of all that atomics and transfers of records have changed */
 	bool verbose;
 	bool data_only;			/* look at what programs read, not at invariants */
 	struct oracle o;
@@ -450,6 +471,8 @@ void world_init(void);
 void world_start(const struct litmus *l, const struct setting *s);
 void step_begin(struct node *n, struct dsm_actions *acts);
 void step_end(struct node *n, struct dsm_actions *acts);
+bool page_is_sc(u32 p);
+bool page_has(struct node *n, u32 p, u32 region, u32 idx);
 struct dsm_page *touch_page(struct node *n, u32 p, bool frame);
 u32 page_number(const struct dsm_page *p);
 void zap(struct node *n, u32 p);
@@ -460,6 +483,7 @@ static inline u32 node_id(const struct node *n)
 }
 
 /* messages.c */
+const char *message_name(u8 type);
 void post(struct node *n, struct dsm_msgbuf *m);
 struct dsm_msgbuf *msg_alloc(struct node *n);
 void flying_read(u32 i);
@@ -545,7 +569,15 @@ void check_sc_end(struct node *n, u32 p);
 u32 check_sc_requests(const struct node *n);
 void check_end(void);
 void check_acquired(struct node *n);
+
+/* check_sent.c */
+void check_sent(const struct node *n, const struct dsm_msgbuf *m);
+void check_asked(const struct node *n);
 void check_diff(struct node *n, struct dsm_page *p, const u8 *record, int bytes, bool keep, const u8 *twin);
+
+/* states.c */
+u64 states_hash(const void *bytes, u32 len, u64 h);
+void states_word(const void *at, const void *bytes, u32 len);
 
 /* explore.c */
 u32 world_actions(struct act *acts, u32 *n_env);

@@ -31,9 +31,12 @@ static bool before(const struct write *a, const struct clock *b)
 void oracle_store(struct thread *t, u32 p, u32 byte, s8 value)
 {
 	u16 *n = &w.o.writes[p][byte];
+	u32 i;
 
 	if (*n == MAX_WRITES)
 		fail("model: too many stores");
+	for (i = 0; i < *n && !w.o.raced; i++)
+		w.o.raced = !before(&w.o.write[p][byte][i], &t->clock);
 	w.o.write[p][byte][(*n)++] = (struct write){ .thread = t->id, .value = value, .at = t->clock.at[t->id],
 						     .clock = t->clock };
 	oracle_tick(t);

@@ -105,6 +105,8 @@ void xfer_post(struct node *n, struct dsm_xfer *x)
 		atomics_post(r);
 		return;
 	}
+	if (x->op == DSM_XFER_READ)
+		check_asked(n);
 	if ((x->op == DSM_XFER_WRITE) != (x->kind == DSM_XFER_KIND_DIFF) || !w.node[x->dst].registered || x->rkey != 100u + x->dst)
 		fail("I24: %c reads with key %u at %c", 'A' + node_id(n), x->rkey, 'A' + x->dst);
 	for (i = 0; i < x->n_segs; i++)

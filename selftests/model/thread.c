@@ -473,14 +473,17 @@ static void local_op(struct thread *t)
 	case OP_DMA:
 		say("%s's device writes p%u[%u] = %d", thread_name(t), op->a, op->b, op->v);
 		n->frame[op->a][op->b] = op->v;
-		if (w.l->flags & LITMUS_SC)
+		if (page_is_sc(op->a))
 			history_store(t, op->a, op->b, op->v);
-		else
+		if (!page_is_sc(op->a) || w.l->flags & LITMUS_ORDERED)
 			oracle_store(t, op->a, op->b, op->v);
 		break;
 	case OP_UNPIN:
 		say("%s unpins p%u", thread_name(t), op->a);
 		n->pins[op->a]--;
+		break;
+	case OP_STILL:
+		w.o.has_all |= 1u << t->node;
 		break;
 	case OP_MISS:
 		t->episode[op->a]++;

@@ -122,6 +122,7 @@ void step_begin(struct node *n, struct dsm_actions *acts)
 		for (want = dsm_engine_wants(&n->e, kind); want; want--)
 			dsm_pool_give(&n->e, kind, object(n, kind));
 	dsm_actions_init(acts);
+	w.changed |= 1u << node_id(n);
 	/* Time passes for multicasts; what else depends on it is told. */
 	if (w.l->flags & LITMUS_BCAST)
 		n->e.now_ns = w.steps;
@@ -165,13 +166,28 @@ void step_end(struct node *n, struct dsm_actions *acts)
 
 /* ---- pages ---- */
 
+static struct dsm_space *space_of(struct node *n, u32 p)
+{
+	return w.l->flags & LITMUS_MIXED && p == 1 ? &n->second : &n->space;
+}
+
+bool page_is_sc(u32 p)
+{
+	return w.l->flags & LITMUS_SC && (!(w.l->flags & LITMUS_MIXED) || p == 1);
+}
+
+bool page_has(struct node *n, u32 p, u32 region, u32 idx)
+{
+	return w.idx_of[p] == idx && space_of(n, p)->id == region;
+}
+
 struct dsm_page *dsm_env_page_find(struct dsm_space *s, u32 idx)
 {
 	struct node *n = s->shell;
 	u32 p;
 
 	for (p = 0; p < MAX_PAGES; p++)
-		if (w.idx_of[p] == idx)
+		if (w.idx_of[p] == idx && space_of(n, p) == s)
 			return n->exists[p] ? &n->page[p] : NULL;
 	return NULL;
 }
@@ -190,7 +206,7 @@ struct dsm_page *touch_page(struct node *n, u32 p, bool frame)
 {
 	if (!n->exists[p]) {
 		memset(&n->page[p], 0, sizeof(n->page[p]));
-		dsm_page_init(&n->e, &n->space, &n->page[p], w.idx_of[p]);
+		dsm_page_init(&n->e, space_of(n, p), &n->page[p], w.idx_of[p]);
 		n->exists[p] = true;
 	}
 	if (frame && !n->page[p].frame) {
@@ -241,42 +257,42 @@ static void clear_tables(struct node *n)
 	}
 }
 
-static void make_space(struct node *n, u32 nodes)
+static void make_space(struct node *n, struct dsm_space *space, u32 nodes, bool sc)
 {
 	const struct setting *s = &w.set;
 	u32 i;
 
-	memset(&n->space, 0, sizeof(n->space));
-	n->space.shell = n;
-	n->space.pages = 64;
-	n->space.n_members = nodes;
-	n->space.users = (1ull << nodes) - 1;
+	memset(space, 0, sizeof(*space));
+	space->shell = n;
+	space->pages = 64;
+	space->n_members = nodes;
+	space->users = (1ull << nodes) - 1;
 	for (i = 0; i < nodes; i++)
-		n->space.members[i] = i;
-	if (w.l->flags & LITMUS_SC)
-		n->space.policy.consistency = DSM_CONSISTENCY_SC;
+		space->members[i] = i;
+	if (sc)
+		space->policy.consistency = DSM_CONSISTENCY_SC;
 	if (w.l->flags & LITMUS_CSM)
-		n->space.policy.consistency = DSM_CONSISTENCY_CASHMERE;
-	n->space.policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
+		space->policy.consistency = DSM_CONSISTENCY_CASHMERE;
+	space->policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
 	if (w.l->flags & LITMUS_DIR)
-		n->space.policy.metadata = DSM_METADATA_RDMA;
+		space->policy.metadata = DSM_METADATA_RDMA;
 	if (w.l->flags & LITMUS_MIGRATE)
-		n->space.policy.home = DSM_HOME_MIGRATE;
-	n->space.policy.predict = s->predict;
+		space->policy.home = DSM_HOME_MIGRATE;
+	space->policy.predict = s->predict;
 	if (w.l->flags & LITMUS_AT_BARRIER)
-		n->space.policy.home = DSM_HOME_MIGRATE_BARRIER;
-	n->space.policy.block_pages = 1;
-	n->space.policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
-	n->space.policy.pipe_depth = s->pipe;
-	n->space.policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
-	n->space.policy.fetch = s->fetch;
+		space->policy.home = DSM_HOME_MIGRATE_BARRIER;
+	space->policy.block_pages = 1;
+	space->policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
+	space->policy.pipe_depth = s->pipe;
+	space->policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
+	space->policy.fetch = s->fetch;
 	if (w.l->flags & LITMUS_BCAST)
-		n->space.policy.bcast = DSM_BCAST_ADAPTIVE;
-	n->space.policy.diffpath = s->diffpath;
-	n->space.policy.sync = s->rdma ? DSM_SYNC_RDMA : DSM_SYNC_MSG;
-	n->space.policy.algo = w.l->flags & LITMUS_ARRAY ? DSM_ALGO_ARRAY : DSM_ALGO_QUEUE;
-	n->space.all_told = s->untold;
-	for (n->space.id = 1; dsm_manager(&n->space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; n->space.id++)
+		space->policy.bcast = DSM_BCAST_ADAPTIVE;
+	space->policy.diffpath = s->diffpath;
+	space->policy.sync = s->rdma ? DSM_SYNC_RDMA : DSM_SYNC_MSG;
+	space->policy.algo = w.l->flags & LITMUS_ARRAY ? DSM_ALGO_ARRAY : DSM_ALGO_QUEUE;
+	space->all_told = s->untold;
+	for (space->id = 1; dsm_manager(space, DSM_MSG_SYNC_PUSH, 0) != s->sync_at; space->id++)
 		;
 }
 
@@ -337,7 +353,10 @@ static void forget_world(void)
 	w.next_stamp = 0;
 	w.killed = false;
 	w.crashed = -1;
+	w.handled = 0;
 	w.steps = 0;
+	w.changed = ~0u;
+	w.words_digest = 0;
 }
 
 /* Once per program. */
@@ -364,7 +383,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 	for (i = 0; i < l->nodes; i++) {
 		struct node *n = &w.node[i];
 
-		make_space(n, l->nodes);
+		make_space(n, &n->space, l->nodes, page_is_sc(0));
 		dsm_engine_init(&n->e, n->tables, n);
 		dsm_engine_set_self(&n->e, i);
 		for (k = 0; k < l->nodes; k++)
@@ -382,6 +401,11 @@ void world_start(const struct litmus *l, const struct setting *s)
 		if (l->flags & LITMUS_BCAST)
 			bcast_start(n);
 		dsm_space_add(&n->e, &n->space);
+		if (l->flags & LITMUS_MIXED) {
+			make_space(n, &n->second, l->nodes, true);
+			n->second.id = n->space.id + 100;
+			dsm_space_add(&n->e, &n->second);
+		}
 		dsm_slots_init(&n->slots, n->slot);
 		if (s->fast)
 			n->space.slots = &n->slots;

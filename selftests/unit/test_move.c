@@ -188,7 +188,8 @@ static void who_writes_at_once_foresees_nothing(void **state)
 	assert_int_equal(predictions(B), 0);
 }
 
-static void after_many_moves_a_page_stays_for_once(void **state)
+/* To and fro as often as it may; it ends at B. */
+static void move_often(void)
 {
 	u32 i, turn;
 
@@ -201,6 +202,11 @@ static void after_many_moves_a_page_stays_for_once(void **state)
 		assert_true(is_home(turn));
 		assert_int_equal(world_page(turn, 0)->nacks, i);
 	}
+}
+
+static void after_many_moves_a_page_stays_for_once(void **state)
+{
+	move_often();
 	world_release(B);
 	world_acquire(A);
 	world_store(A, 0, 0, 77);
@@ -397,6 +403,16 @@ static void a_page_to_be_claimed_anew_goes_to_who_touches_it(void **state)
 	assert_true(is_home(B));
 }
 
+static void reg_a_page_is_claimed_anew_after_its_last_move(void **state)
+{
+	move_often();
+	world_release(B);
+	unclaim(B);
+	assert_int_equal(world_load(C, 0, 0), DSM_MOVES_MAX);
+	assert_true(is_home(C));
+	assert_int_equal(world_page(C, 0)->nacks, DSM_MOVES_MAX);
+}
+
 static void homes_that_cannot_move_are_not_unclaimed(void **state)
 {
 	world_store(A, 0, 0, 1);
@@ -436,6 +452,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(diffs_given_back_by_liars_are_refused, start, stop),
 		cmocka_unit_test_setup_teardown(homes_that_nobody_asked_for_are_refused, start, stop),
 		cmocka_unit_test_setup_teardown(a_page_to_be_claimed_anew_goes_to_who_touches_it, start, stop),
+		cmocka_unit_test_setup_teardown(reg_a_page_is_claimed_anew_after_its_last_move, start, stop),
 		cmocka_unit_test_setup_teardown(homes_that_cannot_move_are_not_unclaimed, start, stop),
 		cmocka_unit_test_setup_teardown(who_is_lost_is_in_no_set, start, stop),
 	};
