@@ -3,12 +3,9 @@
 """Litmus tests on real nodes, under each preset: what litmus.c counts, and that nothing of it is forbidden."""
 import random
 
-import pairs
-from scene import join_ranks, region, start_ranks
+import presets
+from scene import join_ranks, region, start_ranks, sums, sums_agree
 
-CONSISTENCY = {"sc": "sc", "csm-s": "cashmere", "csm-none": "cashmere", "csm-none-mg": "cashmere",
-               "auto": "cashmere", "csm-ms": "cashmere", "csm-dms": "cashmere",
-               "csm-adb": "cashmere", "csm-ms-mg": "cashmere"}
 SECONDS_PER_ROUND = 6.0	# of all tests together, at the very most
 
 
@@ -22,10 +19,12 @@ class Litmus:
     def __call__(self, c):
         seed = random.randrange(1000000)
         timeout = 60 + SECONDS_PER_ROUND * self.rounds
-        with region(c, "512M", "home=rr", f"preset={self.preset}") as name:
-            jobs = start_ranks(c, ["litmus", name, CONSISTENCY.get(self.preset, "hlrc"),
-                                   self.rounds, seed])
+        settings = presets.check_says(c, self.preset)
+        before = sums(c)
+        with region(c, "512M", *presets.words_of(self.preset)) as name:
+            jobs = start_ranks(c, ["litmus", name, settings["consistency"], self.rounds, seed])
             join_ranks(c, jobs, timeout)
+        sums_agree(c, before, settings["consistency"])
         for line in jobs[0].out.splitlines():
             print(f"# {self.preset}: {line}", flush=True)
 
@@ -33,9 +32,9 @@ class Litmus:
 def share(part):
     """Of all presets those of part "k/n"."""
     number, parts = map(int, part.split("/"))
-    return pairs.PRESETS[number - 1::parts]
+    return tuple(presets.PRESETS)[number - 1::parts]
 
 
-def tests(rounds, presets=pairs.PRESETS):
-    """A test for each preset."""
-    return tuple(Litmus(preset, rounds) for preset in presets)
+def tests(rounds, chosen):
+    """A test for each of the presets."""
+    return tuple(Litmus(preset, rounds) for preset in chosen)
