@@ -94,9 +94,11 @@ def _expected(settings):
         (settings["sync"] == "rdma", "letters xfer_atomics"),
         (settings["bcast"] == "adaptive", "bcast_pages"),
         (settings["home"].startswith("migrate"), "migrations migration_attempts"),
-        (settings["around"] != "off", "prefetch_issued prefetch_hits"),
         (False, "predictions race_conflicts sc_refusals invalid_msgs"),
     ]
+    # read() asks for its pages ahead under any preset.
+    if settings["around"] != "off":
+        rules.append((True, "prefetch_issued prefetch_hits"))
     # Where homes move to who writes, diffs are made only while they are busy.
     if settings["home"] != "migrate":
         rules.append((not sc, "diffs twins"))
