@@ -12,6 +12,7 @@ TURNS = 12
 WHOLE = 0x0101010101010101	# words that differ by it differ in every byte
 DIRECT_PAGES = 160	# more than half of a chunk: only then it is registered
 DIRECT_TURNS = 20
+PLACES = (3, 40, 41, 119)	# pages that are no stream
 
 
 class _Since:
@@ -31,22 +32,28 @@ class _Since:
 
 def auto_exclusive_until_another_asks(c):
     """Pages of one node cost it nothing, wherever they are used next; then they are told of."""
-    pages = 6
     with region(c, "1M", AUTO) as name, actors(name, *living(c)) as group:
         alone, other = group[0], group[-1]
-        seen = _Since(c, name)
-        for turn in range(TURNS):
-            alone.want(0, "fill", 0, pages, PAGE, turn)
+
+        def write(value):
+            for place in PLACES:
+                alone.want(0, "write", place * PAGE, value)
             alone.want(0, "release")
+
+        def read(value):
+            other.want(0, "acquire")
+            for place in PLACES:
+                other.read(place * PAGE, value)
+
+        pages, seen = len(PLACES), _Since(c, name)
+        for value in range(1, TURNS):
+            write(value)
         seen.want(excl_enters=pages, excl_breaks=0, diffs=0, twins=0, invalidations=0, page_transfers=0)
         seen = _Since(c, name)
-        other.want(0, "acquire")
-        other.want(0, "verify", 0, pages, PAGE, TURNS - 1)
+        read(TURNS - 1)
         seen.want(excl_breaks=pages, fetches_served=pages)
-        alone.want(0, "fill", 0, pages, PAGE, TURNS)
-        alone.want(0, "release")
-        other.want(0, "acquire")
-        other.want(0, "verify", 0, pages, PAGE, TURNS)
+        write(TURNS)
+        read(TURNS)
         seen.want(excl_enters=0, invalidations=pages, fetches_served=2 * pages)
 
 
@@ -100,14 +107,13 @@ def auto_stays_where_writers_take_turns(c):
 
 def auto_asks_again_with_the_notice(c):
     """What was used between two notices each is asked for by the acquire; what is not any more, is not."""
-    places = (3, 40, 41, 119)	# no stream
     with region(c, "1M", AUTO) as name, actors(name, *living(c)) as (home, reader, *_):
         def turn(value, used=True):
-            for place in places:
+            for place in PLACES:
                 home.want(0, "write", place * PAGE, value)
             home.want(0, "release")
             reader.want(0, "acquire")
-            for place in places if used else ():
+            for place in PLACES if used else ():
                 reader.read(place * PAGE, value)
 
         seen = _Since(c, name)
@@ -117,11 +123,11 @@ def auto_asks_again_with_the_notice(c):
         seen.want(prefetch_issued=0)
         for value in range(1 + AGAIN_AFTER, 1 + TURNS):
             turn(value)
-        asked = (TURNS - AGAIN_AFTER) * len(places)
+        asked = (TURNS - AGAIN_AFTER) * len(PLACES)
         seen.want(prefetch_issued=asked, prefetch_hits=asked)
         for value in range(1 + TURNS, 5 + TURNS):
             turn(value, used=False)
-        seen.want(prefetch_issued=asked + len(places), prefetch_hits=asked)
+        seen.want(prefetch_issued=asked + len(PLACES), prefetch_hits=asked)
 
 
 def auto_writes_whole_pages_directly(c):

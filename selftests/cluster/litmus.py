@@ -32,7 +32,8 @@ def read_only_phases(c, preset, rounds):
 
             group[number % len(group)].want(0, "fill", 0, PAGES, PAGE, 100 * number)
             meet(group)
-            for a in group:
+            # Who was first is looked at again: the others' first fetches may have taken rights from it.
+            for a in group * 2:
                 read(a)
             before, sent = sums(c, name), sums(c)["msgs_sent"]
             for a in group * READS:
