@@ -11,8 +11,7 @@ import loss
 import pairs
 import work
 from moves import meet
-from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, peer, region, status, sums,
-                   sums_agree, until)
+from scene import SIGBUS, actors, bound, counters, expect, peer, region, status, sums, sums_agree, until
 from vm import clock
 
 PAGE = 4096
@@ -48,7 +47,7 @@ def words_of(preset):
 
 
 def _rounds(c, policy):
-    """What each mechanism needs to see: in turns all write and all others read; the last alone writes what another read."""
+    """What each mechanism needs to see: all write in turns, others read; the last alone writes a page of another."""
     with region(c, "1M", *policy) as name, actors(name, *c.nodes) as group:
         group[0].want(0, "fill", 8, 2, PAGE, 1)
         meet(group)
@@ -130,6 +129,12 @@ def _cut_off(c, policy):
     *rest, victim = c.nodes
     ident, others = status(victim)["node"], [status(n)["node"] for n in rest]
     there = len(rest) * PAGE	# homed there, or touched there first
+
+    def losses(node):
+        return node.dmesg().count(f"dsm: node {ident} is lost: ")
+
+    # A number that was lost may have been given out again.
+    said = [losses(node) for node in rest]
     with region(c, "1M", *policy) as name, actors(name, *rest) as living, actors(name, victim) as (v,):
         a = living[0]
         v.want(0, "write", there, 7)
@@ -144,7 +149,12 @@ def _cut_off(c, policy):
         victim.cut()
         for x, number in waiting:
             x.finish(number, -errno.EHOSTDOWN, "lock held behind a cut link", bound(c, since))
-        check_loss_is_reported(c, rest, ident)
+        for node, before in zip(rest, said):
+            until(lambda node=node: peer(node, ident)["state"] == "lost",
+                  f"{node.name} does not say that {ident} is lost")
+            expect(peer(node, ident)["reason"], f"{node.name} gives no reason for the loss of {ident}")
+            times = losses(node) - before
+            expect(times == 1, f"the log of {node.name} names the loss of node {ident} {times} times")
         a.want(SIGBUS, "read", there)
         a.read(0, 5)
         for other in others:
