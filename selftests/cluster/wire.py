@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Tests of the transport below the protocol: transfers, connections made and closed many times, a
-device that goes away, a link that is cut for a while.
+"""Tests of the transport below the protocol: transfers, a device that goes away, a link that is cut for a while.
 
 transfers_* use the transfer test of debug builds of the module (kmod/xfertest.c).
 """
@@ -13,9 +12,6 @@ from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, p
 from vm.channel import GuestError
 
 XFER = "/sys/kernel/debug/dsm/xfer"
-VCS = 4		# connections per pair of nodes
-SOAK_CONNECTIONS = 5000
-SHORT_CONNECTIONS = 200
 CUT_SECONDS = 2.0
 PULLED_SECONDS = 1.0
 
@@ -79,71 +75,6 @@ def check_no_rnr(c):
     for node in living(c):
         expect(not c.not_ready(node),
                f"{node.name} met {c.not_ready(node)} receivers that were not ready")
-
-
-def memory_kib(node):
-    """Memory that is not available on a node."""
-    text = node.read("/proc/meminfo")
-    total, free = (int(re.search(rf"^{k}:\s+(\d+)", text, re.M)[1])
-                   for k in ("MemTotal", "MemAvailable"))
-    return total - free
-
-
-def objects(node):
-    """RDMA objects on a node, in words."""
-    return node.check(["rdma", "resource", "show"]).out.strip()
-
-
-def connect_and_disconnect(c, connections):
-    """The last node leaves and joins again until so many connections were made and closed.
-
-    Not after it used a region: its id, which others then count on, would not be given again.
-    """
-    node = living(c)[-1]
-    others = living(c)[:-1]
-    ident = status(node)["node"]
-    cycle = ["sh", "-ec", "for i in $(seq $0); do dsmctl leave; dsmctl join --listen $1 --seed $2 "
-             f"--node {ident} >/dev/null; done"]
-    per_cycle = VCS * len(others)
-    cycles = -(-connections // per_cycle)
-    batch = 20
-    node.check([*cycle, "2", node.address, others[0].address], timeout=120 * c.slowness)
-    settle(c)
-    before = {n: (memory_kib(n), objects(n)) for n in living(c)}
-    for first in range(0, cycles, batch):
-        node.check([*cycle, str(min(batch, cycles - first)), node.address, others[0].address],
-                   timeout=240 * c.slowness)
-    settle(c)
-    for n, (kib, things) in before.items():
-        expect(objects(n) == things, f"{n.name} had {things}, has {objects(n)}")
-        more = memory_kib(n) - kib
-        # What a cycle could leave behind at least is a queue pair: a page or more.
-        expect(more < 4 * cycles + 8192, f"{more} KiB more in use on {n.name} after {cycles} cycles")
-    check_no_rnr(c)
-
-
-def queue_pairs(n):
-    """How many there are on a node; -1 if it does not say."""
-    m = re.search(r"qp (\d+)", objects(n))
-    return int(m[1]) if m else -1
-
-
-def settle(c):
-    """Wait until what was closed last is destroyed too."""
-    want = VCS * (len(living(c)) - 1)
-    for n in living(c):
-        # The connection manager has a queue pair of its own.
-        until(lambda n=n: 0 <= queue_pairs(n) <= want + 1, f"{n.name} has more than {want} qp")
-
-
-def connections_made_and_closed(c):
-    """A few hundred."""
-    connect_and_disconnect(c, SHORT_CONNECTIONS)
-
-
-def five_thousand_connections_made_and_closed(c):
-    """All that the specification asks for."""
-    connect_and_disconnect(c, SOAK_CONNECTIONS)
 
 
 def wait_busy(c, jobs):

@@ -71,8 +71,8 @@ GROUPS = (
     guests("faults-6.12", "cluster", "6.12", "faults", ("all",), 4),
     guests("faults-6.1", "cluster", "6.1", "faults", ("all",), 4),
     guests("faults-debug", "cluster", "debug", "faults", ("all",), 30),
-    guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 2),
-    guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 10),
+    guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 15),
+    guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 30),
     *LITMUS,
     *MATRIX,
 )
