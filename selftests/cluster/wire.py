@@ -7,12 +7,15 @@ transfers_* use the transfer test of debug builds of the module (kmod/xfertest.c
 import re
 import time
 
-from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, peer, ranks,
-                   region, start_ranks, status, until)
+from scene import (CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living, make_region, peer,
+                   ranks, region, start_ranks, status, until)
 from vm.channel import GuestError
 
 XFER = "/sys/kernel/debug/dsm/xfer"
 CUT_SECONDS = 2.0
+# Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
+ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
+ATOMIC = "connection failed during an atomic operation"	# Documentation/protocol.rst, Reconnecting
 PULLED_SECONDS = 1.0
 
 
@@ -77,10 +80,10 @@ def check_no_rnr(c):
                f"{node.name} met {c.not_ready(node)} receivers that were not ready")
 
 
-def wait_busy(c, jobs):
-    """Wait until messages flow again everywhere, more than beats, or all programs have ended."""
+def wait_busy(c, jobs, over=lambda: False):
+    """Wait until messages flow again everywhere, more than beats, or all programs have ended, or it is over."""
     before = {n: counters(n)["msgs_received"] for n in living(c)}
-    until(lambda: all(j.done() for j in jobs) or
+    until(lambda: over() or all(j.done() for j in jobs) or
           all(counters(n)["msgs_received"] >= count + 100 for n, count in before.items()),
           "no messages flow")
 
@@ -102,22 +105,66 @@ def the_other_cable_pulled_for_a_second(c):
     through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS)
 
 
-def through_a_cut(c, down, up, seconds):
-    """A node is without a link for a while; nobody is lost."""
-    states = {n: status(n)["nodes"] for n in living(c)}
-    with region(c, "1M", "home=rr") as name:
-        jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
-        wait_busy(c, jobs)
-        down()
-        time.sleep(seconds)	# what is tested
-        up()
-        wait_busy(c, jobs)
+def a_link_cut_below_atomics(c):
+    """No connection fails, so the outcome of every atomic is known in the end, and nobody is lost."""
+    for policy in ATOMIC_POLICIES:
+        through_a_cut(c, living(c)[-1].cut, living(c)[-1].join, CUT_SECONDS, policy)
+
+
+def a_cable_pulled_below_atomics(c):
+    """With atomics under way their outcome is not known: then, and only then, the nodes part, and say why."""
+    for node in (living(c)[0], living(c)[-1]):
+        for policy in ATOMIC_POLICIES:
+            through_a_cut(c, lambda node=node: node.carrier(False), lambda node=node: node.carrier(True),
+                          PULLED_SECONDS, policy, may_part=True)
+
+
+def pairs_of(c):
+    """(node, id of another one) for all."""
+    idents = {n: status(n)["node"] for n in living(c)}
+    return [(n, ident) for n in living(c) for other, ident in idents.items() if other is not n]
+
+
+def any_lost(pairs):
+    return any(peer(n, ident)["state"] == "lost" for n, ident in pairs)
+
+
+def parted(c, pairs, jobs):
+    """Two nodes have lost each other: for an atomic, as they say, and programs end."""
+    for n, ident in pairs:
+        until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
+    said = [peer(n, ident)["reason"] for n, ident in pairs]
+    expect(ATOMIC in said, f"lost, but not for an atomic operation: {said}")
+    for job in jobs:
+        try:
+            job.wait(CALL_SECONDS * c.slowness)
+        except GuestError as e:
+            raise AssertionError(f"a program hangs without its peer: {e}") from e
+    expect(any(job.status for job in jobs), "all programs ended well without each other")
+
+
+def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
+    """A node is without a link for a while; nobody is lost, unless atomics were under way and may_part says so."""
+    pairs = pairs_of(c)
+    name = make_region(c, "1M", *policy.split(","))
+    jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
+    wait_busy(c, jobs)
+    expect(not any(j.done() for j in jobs), "the programs ended before the cut")
+    down()
+    time.sleep(seconds)	# what is tested
+    up()
+    wait_busy(c, jobs, (lambda: any_lost(pairs)) if may_part else (lambda: False))
+    if may_part and any_lost(pairs):
+        parted(c, pairs, jobs)
+        print(f"# {policy}: an atomic was under way, the nodes parted", flush=True)
+        drop_region(c, name)
+        again(c, living(c)[-1])
+    else:
         join_ranks(c, jobs, 120)
-    for n in living(c):
-        for was in states[n]:
-            now = peer(n, was["node"])
-            expect(now["state"] == was["state"],
-                   f"{n.name}: node {was['node']} was {was['state']}, is {now['state']}")
+        for n, ident in pairs:
+            now = peer(n, ident)["state"]
+            expect(now == "up", f"{policy}: {n.name}: node {ident} is {now}")
+        drop_region(c, name)
     check_no_rnr(c)
 
 
@@ -130,6 +177,7 @@ def device_removed_under_load(c):
             b.want(0, "write", 64, 5)
             jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
             wait_busy(c, jobs)
+            check_no_rnr(c)	# its counters go as well
             node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
             for job in jobs:
                 try:
