@@ -150,7 +150,8 @@ def poll_direct_always(c):
     with traced(c) as seen:
         programs(c)
     for node, what in seen.items():
-        expect(what.handlers & {"counter", "exchange", "barriers"}, f"{node.name}: only {what.handlers} handled messages")
+        expect(what.handlers & {"counter", "exchange", "barriers"},
+               f"{node.name}: only {what.handlers} handled messages")
         expect(not what.softirq, f"{node.name}: {what.softirq} completions were taken in softirq")
     expect_spins(c)
 

@@ -21,9 +21,10 @@ NEEDED = ("crc32c_generic", "libcrc32c")
 WISHES = (
     (("sync=rdma",), "sync=rdma needs atomics, which the RDMA device of this node lacks; use sync=msg"),
     (("preset=hlrc-rdma",), "sync=rdma needs atomics"),
-    (("preset=csm-ms", "sync=msg"), "metadata=rdma needs atomics, which the RDMA device of this node lacks; use metadata=msg"),
-    (("bcast=adaptive", "fetch=copy"), "bcast=adaptive needs datagrams and multicast, which the RDMA device of this node "
-     "lacks; use bcast=off"),
+    (("preset=csm-ms", "sync=msg"), "metadata=rdma needs atomics, which the RDMA device of this node lacks; use "
+     "metadata=msg"),
+    (("bcast=adaptive", "fetch=copy"), "bcast=adaptive needs datagrams and multicast, which the RDMA device of this "
+     "node lacks; use bcast=off"),
 )
 
 
