@@ -45,10 +45,10 @@ class Part:
 class Parts:
     """A guest's nodes as a cluster."""
 
-    def __init__(self, c):
+    def __init__(self, c, count=COUNT):
         self.whole = c
-        self.nodes = [Part(c.nodes[0], k) for k in range(COUNT)]
-        self.count = COUNT
+        self.nodes = [Part(c.nodes[0], k) for k in range(count)]
+        self.count = count
 
     def __getattr__(self, what):
         return getattr(self.whole, what)
