@@ -118,12 +118,12 @@ class Speedups(Table):
         for policy in bench.policies:
             for nodes in bench.nodes:
                 yield ours(f"{nodes}, {policy}", bench.run(name, nodes, policy, words), self.cells, HLRC_PARTS)
-        yield from cashmere_rows(name, "csm-none")
+        yield from cashmere_rows(name, "csm-none", 3)
         yield from hlrc_rows(name)
 
 
-def cashmere_rows(name, preset):
-    """What tables 3 to 6 have of a preset; nothing if they have not this program."""
+def cashmere_rows(name, preset, columns=4):
+    """What tables 3 to 6 have of a preset, with so many counts; nothing if they have not this program."""
     if name not in seeds.TABLE4:
         return
     i = seeds.CASHMERE_PRESETS.index(preset)
@@ -131,7 +131,7 @@ def cashmere_rows(name, preset):
     for processors, table, one in ((32, seeds.TABLE4, seconds[0]), (16, seeds.TABLE6, seconds[1])):
         speedup, *counts = (column[i] for column in table[name])
         yield {"label": f"  Cashmere, {preset}: {size}, {space}, {processors} processors",
-               "cells": [f"{one:g} on 1", speedup, *(f"{n} K" for n in counts)]}
+               "cells": [f"{one:g} on 1", speedup, *(f"{n} K" for n in counts[:columns])]}
 
 
 def hlrc_rows(name, *words):
@@ -254,7 +254,7 @@ class Startx(Table):
     key, title = "startx", "StarT-X, table 2: P = processors of each machine, + between machines"
     papers = ("StarT-X",)
     programs = ("matmul",)
-    columns = ("seconds", "speedup", "StarT-X, s", "its ratio to 1+1")
+    columns = ("seconds", "speedup", "StarT-X, rows", "its seconds", "its ratio to 1+1")
     cpus = 2
     differs = "shared memory in place of messages; matrices of 2048 and 4096 rows at size paper only"
 
@@ -274,7 +274,7 @@ class Startx(Table):
             words = bench.words(name, ("--n", str(rows)))
             yield before(bench.alone(name, words))
             for machines, theirs in seeds.STARTX.items():
-                cells = self.theirs(theirs[column], seeds.STARTX[1, 1][column])
+                cells = [str(seeds.STARTX_SIZES[column]), *self.theirs(theirs[column], seeds.STARTX[1, 1][column])]
                 here = len(machines) <= max(bench.nodes) and machines[0] <= self.cpus
                 label = f"P = {'+'.join(map(str, machines))}, {rows} rows"
                 if here:
