@@ -168,6 +168,7 @@ def failed():
     bench = Faked(None, "tiny", False, 1, [2], policies)
     bench.alone_fails = True
     rows = list(paper.TABLES["speedups"].rows(bench, "lu"))
+    good &= check("papers.failed_words", tables.heading("lu", rows[:1]) == "lu --size tiny", f"{rows[0]}")
     return good & check("papers.no_time_without_dsm", "failed" in rows[0] and rows[1]["run"]["speedup"] is None and
                         not rows[1]["run"]["verified"] and "no time without dsm" in rows[1]["cells"], f"{rows[:2]}")
 

@@ -42,7 +42,7 @@ class Goals(Table):
     def rows(self, bench, name):
         """Of one program."""
         words = self.words(bench, name)
-        yield before(bench.alone(name, words))
+        yield before(bench.alone(name, words), words)
         if max(bench.nodes) >= NODES:
             for policy in bench.presets:
                 yield ours(f"{NODES}, {policy}", bench.run(name, NODES, policy, words), self.cells, tables.HLRC_PARTS)

@@ -61,19 +61,19 @@ def ours(label, run, cells, parts=None):
             "speedup": run["speedup"], "parts": breakdown(run, parts) if parts else None}
 
 
-def before(run):
-    """The row of the sequential program."""
+def before(run, words=()):
+    """The row of the sequential program with these arguments."""
     if isinstance(run, Exception):
-        return ours("without dsm", run, None)
+        return {**ours("without dsm", run, None), "words": words}
     return {"label": "without dsm", "cells": [f"{run['seconds']:.2f}"], "run": run}
 
 
 def heading(name, rows):
-    """A program with all its options, as it printed them; its arguments, if it never ran."""
+    """A program with all its options, as it printed them; the arguments of its first row, if it never ran."""
     for row in rows:
         if "run" in row:
             return " ".join([name, *(f"{key}={value}" for key, value in row["run"]["options"].items())])
-    return name
+    return " ".join([name, *rows[0].get("words", ())]) if rows else name
 
 
 class Table:
@@ -114,7 +114,7 @@ class Speedups(Table):
     def rows(self, bench, name):
         """Of one program."""
         words = self.words(bench, name)
-        yield before(bench.alone(name, words))
+        yield before(bench.alone(name, words), words)
         for policy in bench.policies:
             for nodes in bench.nodes:
                 yield ours(f"{nodes}, {policy}", bench.run(name, nodes, policy, words), self.cells, HLRC_PARTS)
@@ -167,7 +167,7 @@ class Cashmere(Table):
         """Of one program: what the paper has stands below each preset."""
         nodes = max(bench.nodes)
         words = self.words(bench, name)
-        yield before(bench.alone(name, words))
+        yield before(bench.alone(name, words), words)
         first = bench.run(name, nodes, "preset=csm-dms", words, repetitions=1, keep_homes=True)
         if isinstance(first, Exception):
             yield ours(f"{nodes}, csm-dms, for homes", first, self.cells)
@@ -203,7 +203,7 @@ class Hlrc(Table):
     def rows(self, bench, name):
         """Of one program."""
         words = self.words(bench, name)
-        yield before(bench.alone(name, words))
+        yield before(bench.alone(name, words), words)
         for nodes in bench.nodes:
             run = bench.run(name, nodes, "preset=hlrc-nocopy,home=first-touch", words)
             yield ours(f"{nodes}, no copy", run, self.cells, HLRC_PARTS)
@@ -237,7 +237,7 @@ class Diffs(Table):
         """Of one program."""
         nodes = max(bench.nodes)
         words = self.words(bench, name)
-        yield before(bench.alone(name, words))
+        yield before(bench.alone(name, words), words)
         for preset in ("hlrc-orig", "hlrc-pipe"):
             for homes in ("block:16", "first-touch"):
                 run = bench.run(name, nodes, f"preset={preset},home={homes}", words)
@@ -272,7 +272,7 @@ class Startx(Table):
         """The only program."""
         for rows, column in self.sizes(bench):
             words = bench.words(name, ("--n", str(rows)))
-            yield before(bench.alone(name, words))
+            yield before(bench.alone(name, words), words)
             for machines, theirs in seeds.STARTX.items():
                 cells = [str(seeds.STARTX_SIZES[column]), *self.theirs(theirs[column], seeds.STARTX[1, 1][column])]
                 here = len(machines) <= max(bench.nodes) and machines[0] <= self.cpus
