@@ -16,6 +16,7 @@
 #ifndef APP_H
 #define APP_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,9 @@ struct app_worker {
  * @right:    looks at the result of @state; NULL, or what is wrong with it
  * @same:     compares @state (of one worker alone) with another's; NULL, or the difference. A program
  *            whose right() is enough has none
+ * @sum:      a checksum of the whole result, the same for any number of workers, by app_sum()
+ * @mean:     in place of @sum, where the order of work changes the last digits: a number of which every
+ *            part of the result is a part, and in @within how far apart two good runs may be
  * @tell:     NULL, or what to print of the result, as NAME=VALUE with spaces between
  */
 struct app_program {
@@ -89,6 +93,8 @@ struct app_program {
 	void (*work)(const struct app_worker *w);
 	const char *(*right)(void);
 	const char *(*same)(const void *shared);
+	uint64_t (*sum)(void);
+	double (*mean)(double *within);
 	const char *(*tell)(void);
 };
 
@@ -116,6 +122,17 @@ double app_random(uint64_t seed, uint64_t i);
 
 /* |@a - @b| relative to the larger of both and @scale. */
 double app_distance(double a, double b, double scale);
+
+/* The larger of @worst and |@value|. What is no number stays, unlike with fmax(), and is within no bound. */
+static inline double app_worst(double worst, double value)
+{
+	if (isnan(worst) || fabs(value) <= worst)
+		return worst;
+	return fabs(value);
+}
+
+/* Checksum @sum of what came before, with @bytes more from @at on; begin with 0. */
+uint64_t app_sum(uint64_t sum, const void *at, size_t bytes);
 
 #ifdef APP_PLAIN
 

@@ -308,6 +308,11 @@ static const char *same(const void *shared)
 	return NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, barnes.body, (size_t)barnes_bodies * sizeof(struct body));
+}
+
 const struct app_program app_program = {
 	.name = "barnes",
 	.what = "Gravity among many bodies, by an octree.",
@@ -321,4 +326,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

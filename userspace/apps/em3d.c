@@ -196,6 +196,16 @@ static const char *same(const void *shared)
 	return NULL;
 }
 
+static uint64_t sum(void)
+{
+	uint64_t all = 0;
+	int kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		all = app_sum(all, s.value[kind], per_kind() * sizeof(double));
+	return all;
+}
+
 const struct app_program app_program = {
 	.name = "em3d",
 	.what = "Electric and magnetic fields on a graph.",
@@ -209,4 +219,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

@@ -306,6 +306,11 @@ static const char *same(const void *shared)
 	       "a point differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, result(&s), side() * side() * sizeof(*s.a));
+}
+
 const struct app_program app_program = {
 	.name = "fft",
 	.what = "A complex one-dimensional Fourier transform in six steps.",
@@ -319,4 +324,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

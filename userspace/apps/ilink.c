@@ -339,6 +339,11 @@ static const char *same(const void *shared)
 	       "a likelihood differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, s.result, ((size_t)evaluations + 1) * sizeof(double));
+}
+
 const struct app_program app_program = {
 	.name = "ilink",
 	.what = "Genetic linkage: the likelihood of a family tree.",
@@ -351,5 +356,6 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 	.tell = tell,
 };

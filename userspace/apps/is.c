@@ -162,6 +162,11 @@ static const char *same(const void *shared)
 	return memcmp(theirs->rank, s.rank, keys() * sizeof(*s.rank)) ? "a rank differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, s.rank, keys() * sizeof(*s.rank));
+}
+
 const struct app_program app_program = {
 	.name = "is",
 	.what = "Ranks of integers by bucket sort.",
@@ -175,4 +180,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

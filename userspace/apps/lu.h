@@ -24,6 +24,7 @@ void lu_fill(const struct app_worker *w);
 void lu_work(const struct app_worker *w);
 const char *lu_right(void);
 const char *lu_same(const void *shared);
+uint64_t lu_sum(void);
 
 /* With rows and columns for each --size. */
 #define LU_OPTIONS(tiny, small, paper)								\
@@ -41,6 +42,7 @@ const char *lu_same(const void *shared);
 	.fill = lu_fill,					\
 	.work = lu_work,					\
 	.right = lu_right,					\
-	.same = lu_same
+	.same = lu_same,					\
+	.sum = lu_sum
 
 #endif

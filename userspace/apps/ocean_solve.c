@@ -182,7 +182,7 @@ static double find_rest(const struct app_worker *w, const struct level *l, doubl
 		for (col = p.col; col < p.col_end; col++) {
 			at = row * (l->n + 1) + col;
 			l->rest[at] = l->f[at] - ocean_laplace(l->u, at, l->n) + stiff * l->u[at];
-			worst = fmax(worst, fabs(l->rest[at]));
+			worst = app_worst(worst, l->rest[at]);
 		}
 	}
 	return worst;
@@ -268,7 +268,7 @@ static double reduce(const struct solver *s, const struct app_worker *w, double 
 	else
 		++*turn;
 	app_lock(w, LOCK_WORST);
-	*worst = fmax(*worst, value);
+	*worst = app_worst(*worst, value);
 	app_unlock(w, LOCK_WORST);
 	app_barrier(w);
 	return *worst;
@@ -282,7 +282,7 @@ static double largest(const struct app_worker *w, const double *f, size_t n)
 
 	for (row = p.row; row < p.row_end; row++)
 		for (col = p.col; col < p.col_end; col++)
-			worst = fmax(worst, fabs(f[row * (n + 1) + col]));
+			worst = app_worst(worst, f[row * (n + 1) + col]);
 	return worst;
 }
 
@@ -298,6 +298,8 @@ void ocean_solve(const struct solver *s, const struct app_worker *w, double stif
 	finest->f = f;
 	app_barrier(w);
 	allowed = OCEAN_TOLERANCE * reduce(s, w, largest(w, f, finest->n), turn);
+	if (!isfinite(allowed))
+		app_die("the right hand has what is no number");
 	for (i = 0; i < CYCLES_MAX; i++) {
 		cycle(&own, w, stiff, 0);
 		if (reduce(s, w, find_rest(w, finest, stiff), turn) <= allowed)

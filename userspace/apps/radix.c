@@ -197,6 +197,11 @@ static const char *same(const void *shared)
 	       "a key differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, result(&s), (size_t)keys * sizeof(uint32_t));
+}
+
 const struct app_program app_program = {
 	.name = "radix",
 	.what = "Radix sort of integers.",
@@ -210,4 +215,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

@@ -164,6 +164,11 @@ static const char *same(const void *shared)
 	return water_compare(&s.box, s.m, ((const struct state *)shared)->m);
 }
 
+static double mean(double *within)
+{
+	return water_mean(&s.box, s.m, within);
+}
+
 const struct app_program app_program = {
 	.name = "water-nsquared",
 	.what = "Molecular dynamics of water; all pairs of molecules.",
@@ -176,4 +181,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.mean = mean,
 };

@@ -321,6 +321,11 @@ static const char *same(const void *shared)
 	return water_compare(&s.box, s.m, ((const struct state *)shared)->m);
 }
 
+static double mean(double *within)
+{
+	return water_mean(&s.box, s.m, within);
+}
+
 const struct app_program app_program = {
 	.name = "water-spatial",
 	.what = "Molecular dynamics of water; molecules in cells.",
@@ -334,4 +339,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.mean = mean,
 };
