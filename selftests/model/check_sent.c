@@ -14,11 +14,6 @@ static const struct {
 	/* Up the tree of a barrier, and down. */
 	{ DSM_MSG_BAR_ARRIVE, DSM_MSG_BAR_ARRIVE }, { DSM_MSG_BAR_ASK, DSM_MSG_BAR_ARRIVE },
 	{ DSM_MSG_BAR_ABORT, DSM_MSG_BAR_ABORT }, { DSM_MSG_BAR_DEPART, DSM_MSG_BAR_DEPART },
-	/* Records that are missing, for what is put aside until they are here. */
-	{ DSM_MSG_BAR_ARRIVE, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_BAR_DEPART, DSM_MSG_INTERVAL_PULL },
-	{ DSM_MSG_FLAG_OP, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_FLAG_REPLY, DSM_MSG_INTERVAL_PULL },
-	{ DSM_MSG_SYNC_PUSH, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_SYNC_REPLY, DSM_MSG_INTERVAL_PULL },
-	{ DSM_MSG_LOCK_GRANT, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_INTERVALS, DSM_MSG_INTERVAL_PULL },
 	/* A loss has made a request void, or a lock is wanted again that was on its way home. */
 	{ DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_REQ }, { DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_TRY },
 	{ DSM_MSG_LOCK_REFUSED, DSM_MSG_LOCK_REQ }, { DSM_MSG_LOCK_RETURN_ACK, DSM_MSG_LOCK_REQ },
@@ -44,6 +39,9 @@ static void check_class(const struct node *n, const struct dsm_msgbuf *m)
 	u32 i;
 
 	if (!w.handled || m->class > w.handled_class || w.data_only)
+		return;
+	/* Records that are missing: what needs them is put aside until they are here. */
+	if (m->data[0] == DSM_MSG_INTERVAL_PULL)
 		return;
 	for (i = 0; i < ARRAY_SIZE(also); i++)
 		if (also[i].handled == w.handled && also[i].emitted == m->data[0])
