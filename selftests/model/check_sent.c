@@ -14,29 +14,15 @@ static const struct {
 	/* Up the tree of a barrier, and down. */
 	{ DSM_MSG_BAR_ARRIVE, DSM_MSG_BAR_ARRIVE }, { DSM_MSG_BAR_ASK, DSM_MSG_BAR_ARRIVE },
 	{ DSM_MSG_BAR_ABORT, DSM_MSG_BAR_ABORT }, { DSM_MSG_BAR_DEPART, DSM_MSG_BAR_DEPART },
-	/* Records that are missing, for what is put aside until they are here. */
-	{ DSM_MSG_BAR_ARRIVE, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_BAR_DEPART, DSM_MSG_INTERVAL_PULL },
-	{ DSM_MSG_FLAG_OP, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_FLAG_REPLY, DSM_MSG_INTERVAL_PULL },
-	{ DSM_MSG_SYNC_PUSH, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_SYNC_REPLY, DSM_MSG_INTERVAL_PULL },
-	{ DSM_MSG_LOCK_GRANT, DSM_MSG_INTERVAL_PULL }, { DSM_MSG_INTERVALS, DSM_MSG_INTERVAL_PULL },
-	/* A loss has made a request void, or a lock is wanted again that was on its way home. */
+	/* A loss has made a request void. */
 	{ DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_REQ }, { DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_TRY },
-	{ DSM_MSG_LOCK_REFUSED, DSM_MSG_LOCK_REQ }, { DSM_MSG_LOCK_RETURN_ACK, DSM_MSG_LOCK_REQ },
 	/* The manager knows again who has a token: those who wait for it have their turn. */
-	{ DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_TRY_PASS }, { DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_REFUSED },
-	{ DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_PASS }, { DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_GRANT },
-	{ DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_TRY_PASS }, { DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_REFUSED },
-	{ DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_PASS }, { DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_GRANT },
-	/* Another home, and those who asked while it was not known. */
-	{ DSM_MSG_PAGE, DSM_MSG_FETCH }, { DSM_MSG_PAGE, DSM_MSG_PAGE }, { DSM_MSG_DIFF_BACK, DSM_MSG_DIFF },
-	/* The pipe has room; a version is known, of which others are to be told. */
-	{ DSM_MSG_DIFF_ACK, DSM_MSG_DIFF }, { DSM_MSG_DIFF_ACK, DSM_MSG_DIFF_DIRECT },
-	{ DSM_MSG_DIFF_ACK, DSM_MSG_CSM_NOTICE },
-	/* Bytes given back are acknowledged. */
-	{ DSM_MSG_CSM_BACK, DSM_MSG_CSM_BACK_ACK }, { DSM_MSG_CSM_BACK, DSM_MSG_PAGE },
+	{ DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_REFUSED }, { DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_GRANT },
+	{ DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_REFUSED }, { DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_GRANT },
+	/* Those who asked while the home was not known, or the bytes were elsewhere, which is acknowledged. */
+	{ DSM_MSG_PAGE, DSM_MSG_PAGE }, { DSM_MSG_CSM_BACK, DSM_MSG_PAGE }, { DSM_MSG_CSM_BACK, DSM_MSG_CSM_BACK_ACK },
 	/* consistency=sc: the next in the queue. */
-	{ DSM_MSG_SC_BACK, DSM_MSG_SC_RECALL }, { DSM_MSG_SC_BACK, DSM_MSG_SC_GRANT }, { DSM_MSG_SC_GRANT, DSM_MSG_SC_DONE },
-	{ DSM_MSG_SC_DONE, DSM_MSG_SC_RECALL }, { DSM_MSG_SC_DONE, DSM_MSG_SC_GRANT },
+	{ DSM_MSG_SC_BACK, DSM_MSG_SC_GRANT }, { DSM_MSG_SC_GRANT, DSM_MSG_SC_DONE }, { DSM_MSG_SC_DONE, DSM_MSG_SC_GRANT },
 };
 
 static void check_class(const struct node *n, const struct dsm_msgbuf *m)
@@ -44,6 +30,12 @@ static void check_class(const struct node *n, const struct dsm_msgbuf *m)
 	u32 i;
 
 	if (!w.handled || m->class > w.handled_class || w.data_only)
+		return;
+	/* Records that are missing: what needs them is put aside until they are here. */
+	if (m->data[0] == DSM_MSG_INTERVAL_PULL)
+		return;
+	/* What an answer was waited for is over; what its receiver asks for next keeps no buffer of answers. */
+	if (w.handled_class == DSM_CLASS_RSP && m->class != DSM_CLASS_RSP)
 		return;
 	for (i = 0; i < ARRAY_SIZE(also); i++)
 		if (also[i].handled == w.handled && also[i].emitted == m->data[0])
