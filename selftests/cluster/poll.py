@@ -173,21 +173,6 @@ def poll_direct(c):
         expect(both, f"{node.name} did not try both ways: {found}")
 
 
-def poll_is_read_when_joining(c):
-    """A value written meanwhile changes no queue; what is none is refused."""
-    for node in c.nodes:
-        before = [node.read(f"{PARAMETERS}/{name}") for name in LOADED]
-        for name, value in (("poll", "sometimes"), ("poll", ""), ("poll_us", "-1"), ("poll_always", "2")):
-            r = node.run(["sh", "-c", f"echo '{value}' > {PARAMETERS}/{name}"])
-            expect(r.status, f"{node.name}: {name} took '{value}'")
-        after = [node.read(f"{PARAMETERS}/{name}") for name in LOADED]
-        expect(before == after, f"{node.name}: {before} before refusals, {after} after them")
-        node.write(b"workqueue", f"{PARAMETERS}/poll")
-        found, shown = contexts(node)
-        expect(found.get("SOFTIRQ"), f"{node.name}: {found} of these queues:\n{shown}")
-        node.write(LOADED["poll"].encode(), f"{PARAMETERS}/poll")
-
-
 def expect_spins(c):
     """Waits of what the programs do were spun."""
     for node in c.nodes:
