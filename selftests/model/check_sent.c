@@ -13,7 +13,8 @@ static const struct {
 } also[] = {
 	/* Up the tree of a barrier, and down. */
 	{ DSM_MSG_BAR_ARRIVE, DSM_MSG_BAR_ARRIVE }, { DSM_MSG_BAR_ASK, DSM_MSG_BAR_ARRIVE },
-	{ DSM_MSG_BAR_ABORT, DSM_MSG_BAR_ABORT }, { DSM_MSG_BAR_DEPART, DSM_MSG_BAR_DEPART },
+	{ DSM_MSG_BAR_ABORT, DSM_MSG_BAR_ABORT }, { DSM_MSG_BAR_ABORT, DSM_MSG_BAR_ARRIVE },
+	{ DSM_MSG_BAR_DEPART, DSM_MSG_BAR_DEPART },
 	/* A loss has made a request void. */
 	{ DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_REQ }, { DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_TRY },
 	/* The manager knows again who has a token: those who wait for it have their turn. */
