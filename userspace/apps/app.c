@@ -17,8 +17,8 @@
 #include "memory.h"
 
 #define THREADS_MAX 64
-#define PROGRESS_S 5.0
-#define OPTIONS_MAX 16
+#define OPTIONS_MAX 16	/* of a program */
+#define FRAME_OPTIONS 4	/* of every program, with long names */
 
 static const char *const size_names[APP_SIZES] = { "tiny", "small", "paper" };
 
@@ -26,9 +26,11 @@ static const struct app_program *const program = &app_program;
 static struct app_worker first = { .count = 1, .ranks = 1, .threads = 1 };
 static const char *region;
 static bool no_verify;
+static long progress_s = 5;	/* between lines about it */
 
 static size_t shared_bytes;	/* asked for in layout() */
 static bool alone;		/* the reference is being computed */
+static bool filling;		/* by the first worker */
 static double time_s;		/* of the shared run */
 
 void app_die(const char *fmt, ...)
@@ -104,10 +106,11 @@ void app_progress(const struct app_worker *w, long done, long total)
 	now = now_s();
 	if (last_s == 0)
 		last_s = now;
-	if (now - last_s < PROGRESS_S)
+	if (now - last_s < (double)progress_s)
 		return;
 	last_s = now;
-	fprintf(stderr, "%s: %s%ld", program->name, w->alone ? "verifying, " : "", done);
+	fprintf(stderr, "%s: %s%s%ld", program->name, w->alone ? "verifying, " : "", filling ? "input, " : "",
+		done);
 	if (total)
 		fprintf(stderr, " of %ld", total);
 	fputs(" done\n", stderr);
@@ -148,6 +151,7 @@ static void print_help(void)
 	printf("  -t THREADS         of each process, 1 to %d\n"
 	       "  -r REGION          region, else $DSM_REGION, else the default one\n"
 	       "  --no-verify        do not compute the result again in one thread\n"
+	       "  --progress     N   seconds between lines that say how far it is, 0: at each step (5)\n"
 	       "  --help             this text\n\n"
 	       "In brackets: the values of the three sizes.\n", THREADS_MAX);
 }
@@ -189,10 +193,11 @@ static enum app_size size_by_name(const char *name)
 /* Sizes first, whatever the order of the words: what is given explicitly holds over them. */
 static void parse(int argc, char **argv)
 {
-	enum { SIZE = 256, NO_VERIFY, HELP, OWN };
-	struct option words[OPTIONS_MAX + 4] = {
+	enum { SIZE = 256, NO_VERIFY, PROGRESS, HELP, OWN };
+	struct option words[OPTIONS_MAX + FRAME_OPTIONS + 1] = {
 		{ "size", required_argument, NULL, SIZE },
 		{ "no-verify", no_argument, NULL, NO_VERIFY },
+		{ "progress", required_argument, NULL, PROGRESS },
 		{ "help", no_argument, NULL, HELP },
 	};
 	bool given[OPTIONS_MAX] = { false };
@@ -201,13 +206,15 @@ static void parse(int argc, char **argv)
 	int opt, i, count;
 
 	for (count = 0; o[count].name; count++)
-		words[3 + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
+		words[FRAME_OPTIONS + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
 	region = getenv("DSM_REGION");
 	while ((opt = getopt_long(argc, argv, "t:r:h", words, NULL)) != -1) {
 		if (opt == SIZE) {
 			size = size_by_name(optarg);
 		} else if (opt == NO_VERIFY) {
 			no_verify = true;
+		} else if (opt == PROGRESS) {
+			progress_s = number("--progress", optarg, 0, 1000000);
 		} else if (opt == HELP || opt == 'h') {
 			print_help();
 			exit(0);
@@ -238,11 +245,26 @@ static void check(unsigned int workers)
 		usage("%s", wrong);
 }
 
+static void make_tables(void)
+{
+	if (program->tables)
+		program->tables();
+}
+
+static void fill(const struct app_worker *w)
+{
+	if (!w->id)
+		filling = true;
+	program->fill(w);
+	if (!w->id)
+		filling = false;
+}
+
 static void run_shared(const struct app_worker *w)
 {
 	double start_s;
 
-	program->fill(w);
+	fill(w);
 	app_barrier(w);
 	if (!w->thread)
 		memory_roi_begin(w);
@@ -264,7 +286,8 @@ static void run_alone(void)
 
 	alone = true;
 	program->layout();
-	program->fill(&w);
+	make_tables();
+	fill(&w);
 	program->work(&w);
 }
 
@@ -311,6 +334,7 @@ int main(int argc, char **argv)
 	check(first.count);
 	program->layout();
 	memory_need(shared_bytes);
+	make_tables();
 	memory_run(&first, run_shared);
 	if (!first.rank) {
 		wrong = verify();

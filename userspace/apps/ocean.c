@@ -125,9 +125,11 @@ static void fill(const struct app_worker *w)
 	struct part p = ocean_coast(ocean_part(w, (size_t)n), (size_t)n);
 	size_t row, col;
 
-	for (row = p.row; row < p.row_end; row++)
+	for (row = p.row; row < p.row_end; row++) {
 		for (col = p.col; col < p.col_end; col++)
 			fill_point(row, col);
+		app_progress(w, (long)row + 1, (long)p.row_end);
+	}
 	ocean_solver_fill(&s.solver, w);
 }
 
