@@ -134,6 +134,14 @@ double app_random(uint64_t seed, uint64_t i)
 	return (double)(app_random_bits(seed, i) >> 11) * 0x1p-53;
 }
 
+uint64_t app_hash(uint64_t hash, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return ((hash ? hash : 0xcbf29ce484222325ull) ^ bits) * 0x100000001b3ull;
+}
+
 double app_distance(double a, double b, double scale)
 {
 	return fabs(a - b) / fmax(fmax(fabs(a), fabs(b)), scale);

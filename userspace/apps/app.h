@@ -120,6 +120,9 @@ void app_progress(const struct app_worker *w, long done, long total);
 uint64_t app_random_bits(uint64_t seed, uint64_t i);
 double app_random(uint64_t seed, uint64_t i);
 
+/* Of numbers one after the other, beginning with a hash of 0: FNV-1a, by words. */
+uint64_t app_hash(uint64_t hash, double value);
+
 /* |@a - @b| relative to the larger of both and @scale. */
 double app_distance(double a, double b, double scale);
 

@@ -447,17 +447,14 @@ const char *lu_same(const void *shared)
 	return NULL;
 }
 
-/* A hash of all numbers in one order: FNV-1a, by words. However the matrix lies in memory, it is the same. */
+/* However the matrix lies in memory, it is the same. */
 const char *lu_tell(void)
 {
-	uint64_t hash = 0xcbf29ce484222325ull, bits;
+	uint64_t hash = 0;
 	size_t i, j;
 
-	for (i = 0; i < (size_t)lu_n; i++) {
-		for (j = 0; j < (size_t)lu_n; j++) {
-			memcpy(&bits, element(i, j), sizeof(bits));
-			hash = (hash ^ bits) * 0x100000001b3ull;
-		}
-	}
+	for (i = 0; i < (size_t)lu_n; i++)
+		for (j = 0; j < (size_t)lu_n; j++)
+			hash = app_hash(hash, *element(i, j));
 	return app_text("bits=%016llx", (unsigned long long)hash);
 }
