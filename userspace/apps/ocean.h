@@ -81,7 +81,7 @@ static inline const double *ocean_look(const double *grid, size_t n, size_t row,
 
 /* The rows before @row, @row and after it, with one column more than @p at each side; @room for 3 (n + 1). */
 void ocean_look_around(const double *grid, size_t n, size_t row, struct part p, double *room, const double *around[3]);
-#define OCEAN_ROOM 9	/* rows of the finest grid that a worker looks at at a time */
+#define OCEAN_ROOM 9	/* rows of the finest grid, as many as a worker looks at together */
 
 void ocean_solver_layout(struct solver *s, size_t n);
 void ocean_solver_fill(const struct solver *s, const struct app_worker *w);
