@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """The papers' programs on the host: what needs no guest. Each test returns what is wrong, or None."""
+import itertools
 import os
 import re
 import subprocess
@@ -85,15 +86,15 @@ def ordered(name, path, ways):
     return None
 
 
-def spoilt(name, path):
-    """A program finds by itself that its result is spoilt, without the run of one thread."""
-    for spoil in SPOILT[name]:
+def spoilt(name, path, ways):
+    """In each way a program finds by itself that its result is spoilt, without the run of one thread."""
+    for words, spoil in itertools.product(ways, SPOILT[name]):
         texts = []
-        wrong = _on_threads(path, ["--no-verify"], status=1, texts=texts, DSM_SPOIL=spoil)
+        wrong = _on_threads(path, ["--no-verify", *words], status=1, texts=texts, DSM_SPOIL=spoil)
         if not wrong and ("WRONG" not in texts[0] if "result" in spoil else "DSM_SPOIL" in texts[0]):
             wrong = f"not for this reason: {texts[0]}"
         if wrong:
-            return f"{spoil}: {wrong}"
+            return f"{' '.join(words)}: {spoil}: {wrong}"
     return None
 
 
