@@ -37,6 +37,12 @@ LITMUS = tuple(
            LITMUS=f"{part}/{LITMUS_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, LITMUS_PARTS + 1))
 
+# Parts of the papers' programs under all presets, on all numbers of nodes and with all numbers of threads.
+APPS_PARTS = 5
+APPS = tuple(
+    guests(f"apps-{kernel}-{part}", "apps", kernel, "all", ("all",), 20, APPS=f"{part}/{APPS_PARTS}")
+    for kernel in ("6.12", "6.1") for part in range(1, APPS_PARTS + 1))
+
 # In this order; on a slow host there may be no time for the last.
 GROUPS = (
     Group("build", ["tools/check/build"], ("check", "quick"), 1, DSM_TESTS="full"),
@@ -55,7 +61,7 @@ GROUPS = (
     guests("ssh", "ssh", "6.12", "full", ("check", "all"), 1.5),
     guests("pairs-6.12", "cluster", "6.12", "pairs", ("check",), 1),
     guests("pairs-6.1", "cluster", "6.1", "pairs", ("check",), 1),
-    guests("apps", "apps", "6.12", "full", ("check", "all"), 1),
+    guests("apps", "apps", "6.12", "full", ("check", "all"), 2),
     guests("bench", "bench", "6.12", "full", ("check", "all"), 3),
     guests("examples", "examples", "6.12", "full", ("check", "all"), 1.5),
     Group("debug-build", ["tools/check/build"], ("check",), 7, DSM_TESTS="debug"),
@@ -73,6 +79,8 @@ GROUPS = (
     guests("faults-debug", "cluster", "debug", "faults", ("all",), 30),
     guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 15),
     guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 30),
+    guests("apps-6.1", "apps", "6.1", "guests", ("all",), 2),
+    *APPS,
     *LITMUS,
     *MATRIX,
 )

@@ -17,9 +17,8 @@
 #include "memory.h"
 
 #define THREADS_MAX 64
-#define PROGRESS_S 5.0
-#define OPTIONS_MAX 16
-#define OPTIONS_OF_ALL 4	/* that every program has */
+#define OPTIONS_MAX 16	/* of a program */
+#define FRAME_OPTIONS 5	/* of every program, with long names */
 
 static const char *const size_names[APP_SIZES] = { "tiny", "small", "paper" };
 
@@ -28,9 +27,11 @@ static struct app_worker first = { .count = 1, .ranks = 1, .threads = 1 };
 static const char *region;
 static bool no_verify;
 static long space_workers;	/* asked for: how much memory do so many need */
+static long progress_s = 5;	/* between lines about it */
 
 static size_t shared_bytes;	/* asked for in layout() */
 static bool alone;		/* the reference is being computed */
+static bool filling;		/* by the first worker */
 static double time_s;		/* of the shared run */
 static uint64_t sum;		/* of its result, or mean and within */
 static double mean, within;
@@ -108,10 +109,11 @@ void app_progress(const struct app_worker *w, long done, long total)
 	now = now_s();
 	if (last_s == 0)
 		last_s = now;
-	if (now - last_s < PROGRESS_S)
+	if (now - last_s < (double)progress_s)
 		return;
 	last_s = now;
-	fprintf(stderr, "%s: %s%ld", program->name, w->alone ? "verifying, " : "", done);
+	fprintf(stderr, "%s: %s%s%ld", program->name, w->alone ? "verifying, " : "", filling ? "input, " : "",
+		done);
 	if (total)
 		fprintf(stderr, " of %ld", total);
 	fputs(" done\n", stderr);
@@ -170,6 +172,7 @@ static void print_help(void)
 	       "  -r REGION          region, else $DSM_REGION, else the default one\n"
 	       "  --no-verify        do not compute the result again in one thread\n"
 	       "  --space WORKERS    print how many bytes of shared memory so many need, and end\n"
+	       "  --progress     N   seconds between lines that say how far it is, 0: at each step (5)\n"
 	       "  --help             this text\n\n"
 	       "In brackets: the values of the three sizes.\n", THREADS_MAX);
 }
@@ -211,11 +214,12 @@ static enum app_size size_by_name(const char *name)
 /* Sizes first, whatever the order of the words: what is given explicitly holds over them. */
 static void parse(int argc, char **argv)
 {
-	enum { SIZE = 256, NO_VERIFY, SPACE, HELP, OWN };
-	struct option words[OPTIONS_MAX + OPTIONS_OF_ALL + 1] = {
+	enum { SIZE = 256, NO_VERIFY, SPACE, PROGRESS, HELP, OWN };
+	struct option words[OPTIONS_MAX + FRAME_OPTIONS + 1] = {
 		{ "size", required_argument, NULL, SIZE },
 		{ "no-verify", no_argument, NULL, NO_VERIFY },
 		{ "space", required_argument, NULL, SPACE },
+		{ "progress", required_argument, NULL, PROGRESS },
 		{ "help", no_argument, NULL, HELP },
 	};
 	bool given[OPTIONS_MAX] = { false };
@@ -224,7 +228,7 @@ static void parse(int argc, char **argv)
 	int opt, i, count;
 
 	for (count = 0; o[count].name; count++)
-		words[OPTIONS_OF_ALL + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
+		words[FRAME_OPTIONS + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
 	region = getenv("DSM_REGION");
 	while ((opt = getopt_long(argc, argv, "t:r:h", words, NULL)) != -1) {
 		if (opt == SIZE) {
@@ -233,6 +237,8 @@ static void parse(int argc, char **argv)
 			no_verify = true;
 		} else if (opt == SPACE) {
 			space_workers = number("--space", optarg, 1, 4096);
+		} else if (opt == PROGRESS) {
+			progress_s = number("--progress", optarg, 0, 1000000);
 		} else if (opt == HELP || opt == 'h') {
 			print_help();
 			exit(0);
@@ -263,11 +269,26 @@ static void check(unsigned int workers)
 		usage("%s", wrong);
 }
 
+static void make_tables(void)
+{
+	if (program->tables)
+		program->tables();
+}
+
+static void fill(const struct app_worker *w)
+{
+	if (!w->id)
+		filling = true;
+	program->fill(w);
+	if (!w->id)
+		filling = false;
+}
+
 static void run_shared(const struct app_worker *w)
 {
 	double start_s;
 
-	program->fill(w);
+	fill(w);
 	app_barrier(w);
 	if (!w->thread)
 		memory_roi_begin(w);
@@ -289,7 +310,8 @@ static void run_alone(void)
 
 	alone = true;
 	program->layout();
-	program->fill(&w);
+	make_tables();
+	fill(&w);
 	program->work(&w);
 }
 
@@ -362,6 +384,7 @@ int main(int argc, char **argv)
 	check(first.count);
 	program->layout();
 	memory_need(shared_bytes);
+	make_tables();
 	memory_run(&first, run_shared);
 	if (!first.rank) {
 		sum_up();

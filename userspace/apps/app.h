@@ -10,8 +10,8 @@
  * from app_alloc() in its layout(), which every rank runs alike, so that all have the same
  * addresses.
  *
- * After the shared run, rank 0 does the same once more alone in private memory: layout(), fill(),
- * work() with one worker. Then same() compares, and right() looks at the result by itself.
+ * After the shared run, rank 0 does the same once more alone in private memory: layout(), tables(),
+ * fill(), work() with one worker. Then same() compares, and right() looks at the result by itself.
  */
 #ifndef APP_H
 #define APP_H
@@ -69,7 +69,8 @@ struct app_worker {
  * @state_bytes: their size
  * @agrees:   what is known of a result that passed, in words
  * @check:    NULL, or the reason why the options do not fit together; @workers will compute
- * @layout:   gets all memory and sets @state; tables that each process has for itself are made here
+ * @layout:   gets all memory and sets @state; no work yet, the memory may prove too small
+ * @tables:   NULL, or makes what each process has for itself
  * @fill:     makes the input; each worker its part; not timed
  * @work:     the computation, timed
  * @right:    looks at the result of @state; NULL, or what is wrong with it
@@ -89,6 +90,7 @@ struct app_program {
 	const char *agrees;
 	const char *(*check)(unsigned int workers);
 	void (*layout)(void);
+	void (*tables)(void);
 	void (*fill)(const struct app_worker *w);
 	void (*work)(const struct app_worker *w);
 	const char *(*right)(void);
@@ -113,8 +115,12 @@ void *app_private(size_t count, size_t bytes);
 /* Part @id of @count equal parts of @total things: [*@first, *@end). */
 void app_share(size_t total, unsigned int id, unsigned int count, size_t *first, size_t *end);
 
-/* Says how far a long run is (@total 0: nobody knows), every some seconds; any worker may call it. */
+/*
+ * Says how far fill() or work() is (@total 0: nobody knows), every some seconds; any worker may call it,
+ * the first one's words count.
+ */
 void app_progress(const struct app_worker *w, long done, long total);
+#define APP_INPUT_STEP 4096ul	/* who makes small things calls it after so many */
 
 /* Number @i of sequence @seed, always the same: 64 bits, or evenly from [0, 1). */
 uint64_t app_random_bits(uint64_t seed, uint64_t i);

@@ -104,7 +104,6 @@ static void layout(void)
 {
 	barnes.body = app_alloc((size_t)barnes_bodies, sizeof(*barnes.body));
 	barnes_tree_layout(workers);
-	number_bodies();
 }
 
 /* The share of the escape velocity: x^2 (1 - x^2)^(7/2) is how many have it. */
@@ -135,6 +134,7 @@ static void fill(const struct app_worker *w)
 		memset(b->pull, 0, sizeof(b->pull));
 		b->mass = 1.0 / (double)barnes_bodies;
 		b->cost = 1;
+		app_progress(w, (long)number + 1, (long)end);
 	}
 }
 
@@ -322,6 +322,7 @@ const struct app_program app_program = {
 	.agrees = "pulls within 2 % of direct sums, equal to the sequential run, bit for bit",
 	.check = check,
 	.layout = layout,
+	.tables = number_bodies,
 	.fill = fill,
 	.work = work,
 	.right = right,

@@ -84,6 +84,7 @@ static void fill(const struct app_worker *w)
 				s.weight[kind][edge] = (app_random(4, 2 * edge + (size_t)kind) - 0.5) /
 						       (double)degree;
 			}
+			app_progress(w, (long)i + 1, (long)end);
 		}
 	}
 }

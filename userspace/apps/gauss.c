@@ -114,6 +114,7 @@ static void fill(const struct app_worker *w)
 				row_of(i)[j] = initial(i, j);
 			s.right_hand[place(i)] = initial_right_hand(i);
 		}
+		app_progress(w, (long)block + 1, (long)blocks());
 	}
 }
 

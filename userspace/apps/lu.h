@@ -14,9 +14,9 @@ struct lu {
 };
 
 extern struct lu lu;
-extern long lu_n, lu_tile, lu_scatter, lu_pad;
+extern long lu_n, lu_tile, lu_scatter, lu_rows, lu_pad;
 
-/* Each tile is contiguous in memory; else the matrix is one array of rows. */
+/* Each tile is contiguous in memory; else the matrix is one array of columns, or with --rows 1 of rows. */
 bool lu_contiguous(void);
 
 void lu_layout(void);

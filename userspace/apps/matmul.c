@@ -46,13 +46,16 @@ static void layout(void)
 
 static void fill(const struct app_worker *w)
 {
-	size_t first, end, i;
+	size_t col, end, i;
 
-	app_share(order(), w->id, w->count, &first, &end);
-	for (i = first * order(); i < end * order(); i++) {
-		s.a[i] = (float)app_random(1, i) - 0.5f;
-		s.b[i] = (float)app_random(2, i) - 0.5f;
-		s.c[i] = 0;
+	app_share(order(), w->id, w->count, &col, &end);
+	for (; col < end; col++) {
+		for (i = col * order(); i < (col + 1) * order(); i++) {
+			s.a[i] = (float)app_random(1, i) - 0.5f;
+			s.b[i] = (float)app_random(2, i) - 0.5f;
+			s.c[i] = 0;
+		}
+		app_progress(w, (long)col + 1, (long)end);
 	}
 }
 

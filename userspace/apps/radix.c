@@ -73,8 +73,11 @@ static void fill(const struct app_worker *w)
 	size_t i, end;
 
 	app_share((size_t)keys, w->id, w->count, &i, &end);
-	for (; i < end; i++)
+	for (; i < end; i++) {
 		s.key[0][i] = initial(i);
+		if ((i + 1) % APP_INPUT_STEP == 0)
+			app_progress(w, (long)i + 1, (long)end);
+	}
 }
 
 struct pass {

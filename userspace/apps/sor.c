@@ -76,8 +76,10 @@ static void fill(const struct app_worker *w)
 	size_t row, end;
 
 	app_share((size_t)rows, w->id, w->count, &row, &end);
-	for (; row < end; row++)
+	for (; row < end; row++) {
 		fill_row(row + 1);
+		app_progress(w, (long)row + 1, (long)end);
+	}
 	if (w->id == 0)
 		fill_row(0);
 	if (w->id == w->count - 1)

@@ -100,7 +100,6 @@ static void layout(void)
 {
 	s.queue = app_alloc(1, sizeof(*s.queue));
 	s.best = app_alloc(1, sizeof(*s.best));
-	make_map();
 }
 
 static int tour_length(const signed char *city)
@@ -368,6 +367,7 @@ const struct app_program app_program = {
 	.agrees = "the optimum, by dynamic programming",
 	.check = check,
 	.layout = layout,
+	.tables = make_map,
 	.fill = fill,
 	.work = work,
 	.right = right,

@@ -51,8 +51,10 @@ static void fill(const struct app_worker *w)
 	size_t i, end;
 
 	app_share(s.box.count, w->id, w->count, &i, &end);
-	for (; i < end; i++)
+	for (; i < end; i++) {
 		water_init(&s.box, i, &s.m[i]);
+		app_progress(w, (long)i + 1, (long)end);
+	}
 	if (!w->id)
 		memset(s.energy, 0, ((size_t)steps + 1) * sizeof(*s.energy));
 }

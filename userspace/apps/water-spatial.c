@@ -101,6 +101,7 @@ static void fill(const struct app_worker *w)
 		s.head[cell] = NONE;
 	for (i = s.box.count; i-- > 0;) {
 		water_init(&s.box, i, &m);
+		app_progress(w, (long)(s.box.count - i), (long)s.box.count);
 		cell = cell_of(&m);
 		if (cell < first || cell >= end)
 			continue;
