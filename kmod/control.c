@@ -94,7 +94,7 @@ static void answer_call(struct dsm_node *n, u16 from, u32 xid, const struct dsm_
 }
 
 static int queue_request(struct dsm_node *n, u16 from, u32 xid,
-			 const struct dsm_wire_control *msg, bool local)
+			 const struct dsm_wire_control *msg)
 {
 	struct dsm_control_request *q = kzalloc(sizeof(*q), GFP_KERNEL);
 
@@ -106,7 +106,6 @@ static int queue_request(struct dsm_node *n, u16 from, u32 xid,
 	q->from = from;
 	q->xid = xid;
 	q->msg = *msg;
-	q->local = local;
 	atomic_inc(&n->calls.waiting[from]);
 	queue_work(dsm_control_decides(msg->op) ? n->coordinator_wq : n->control_wq,
 		   &q->work);
@@ -135,7 +134,7 @@ int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 	list_add_tail(&c.link, &n->calls.list);
 	spin_unlock(&n->calls.lock);
 	if (node == n->engine->self)
-		err = queue_request(n, node, c.xid, msg, true);
+		err = queue_request(n, node, c.xid, msg);
 	else
 		err = send_control(n, node, DSM_MSG_CONTROL, c.xid, msg);
 	if (!err && wait_for_completion_killable(&c.done))
@@ -174,7 +173,7 @@ void dsm_control_answer(struct dsm_control_request *q, int status)
 	struct dsm_node *n = q->node;
 
 	q->msg.status = cpu_to_le32(-status);
-	if (q->local)
+	if (q->from == n->engine->self)
 		answer_call(n, q->from, q->xid, &q->msg, status);
 	else if (send_control(n, q->from, DSM_MSG_CONTROL_REPLY, q->xid, &q->msg))
 		pr_debug("dsm: control answer to node %u not sent\n", q->from);
@@ -193,7 +192,7 @@ static int take_request(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_c
 	int err;
 
 	if (atomic_read(&n->calls.waiting[from]) < DSM_CONTROL_PER_NODE)
-		return queue_request(n, from, xid, msg, false);
+		return queue_request(n, from, xid, msg);
 	atomic64_inc(&n->stats.requests_refused);
 	err = say(msg, -EDQUOT, "this node has too many control requests under way; try again");
 	msg->status = cpu_to_le32(-err);
@@ -473,26 +472,18 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 		 * that lives and does not answer.
 		 */
 		dsm_dir_ending(r, true);
-		if (dsm_regions_settle_within(n, DSM_LAST_DIFFS)) {
-			atomic_cmpxchg(&r->opens, -1, 0);
-			dsm_dir_ending(r, false);
+		if (dsm_regions_settle_within(n, DSM_LAST_DIFFS))
 			err = say(msg, -EBUSY, "what a node wrote is not at its homes yet; try again");
-			break;
-		}
-		if (!dsm_rsync_settle(r)) {
-			atomic_cmpxchg(&r->opens, -1, 0);
-			dsm_dir_ending(r, false);
+		else if (!dsm_rsync_settle(r))
 			err = say(msg, -EBUSY, "a lock of the region is held; end the programs that use it");
-			break;
-		}
-		if (!wait_event_timeout(n->changed,
-					!atomic_read(&r->transfers) && !READ_ONCE(r->space->fetching),
-					LAST_FETCH)) {
-			atomic_cmpxchg(&r->opens, -1, 0);
+		else if (!wait_event_timeout(n->changed,
+					     !atomic_read(&r->transfers) && !READ_ONCE(r->space->fetching),
+					     LAST_FETCH))
 			err = say(msg, -EBUSY, "pages of the region are still being fetched; try again");
-		}
-		if (err)
+		if (err) {
+			atomic_cmpxchg(&r->opens, -1, 0);
 			dsm_dir_ending(r, false);
+		}
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
 		dsm_dir_ending(r, false);

@@ -14,8 +14,7 @@
  * @node:  this node
  * @work:  serves it, on one of the two workqueues
  * @link:  in a list of turns.c while it waits for a node to have joined
- * @local: it answers a call of this node, not another one's
- * @from:  node that asks
+ * @from:  node that asks; this one: for a call of its own
  * @xid:   its request id
  * @msg:   body; becomes the answer
  */
@@ -23,7 +22,6 @@ struct dsm_control_request {
 	struct dsm_node *node;
 	struct work_struct work;
 	struct list_head link;
-	bool local;
 	u16 from;
 	u32 xid;
 	struct dsm_wire_control msg;

@@ -182,8 +182,9 @@ int dsm_bcast_on_told(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct 
 int dsm_bcast_on_datagram(struct dsm_engine *e, const u8 *data, u32 len, struct dsm_actions *acts);
 /* Pages that have waited until now wait no longer. */
 void dsm_bcast_expire(struct dsm_engine *e, struct dsm_actions *acts);
-/* The page's fetch ends without an answer. */
+/* Its fetch is answered, but for a multicast that is under way. */
 bool dsm_bcast_awaits(const struct dsm_engine *e, const struct dsm_page *p);
+/* The page's fetch ends without an answer. */
 void dsm_bcast_forget(struct dsm_engine *e, const struct dsm_page *p);
 
 #endif

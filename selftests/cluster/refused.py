@@ -81,7 +81,7 @@ def refused_join(joiner, seed):
     end = clock.now() + CALL_SECONDS
     while rdma_objects(seed) != held:
         expect(clock.now() < end, f"{seed.name} has {rdma_objects(seed)} RDMA objects, before "
-                                       f"the refusal {held}")
+                                  f"the refusal {held}")
         time.sleep(0.1)
 
 

@@ -92,6 +92,16 @@ static void expire(u16 node)
 	world_engine(node)->now_ns = 0;
 }
 
+/* Node 2 has been told of a multicast of page 0, whose datagram is w.cast and does not come by itself. */
+static void await_multicast(u8 value)
+{
+	write_page(value);
+	read_page(1, value);
+	w.hold_cast = true;
+	assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
+	world_run();
+}
+
 static void second_reader_of_an_interval_makes_it_wide(void **state)
 {
 	u16 i;
@@ -168,11 +178,7 @@ static void lost_multicast_is_asked_for_by_itself(void **state)
 {
 	u64 transfers;
 
-	write_page(1);
-	read_page(1, 1);
-	w.hold_cast = true;
-	assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
-	world_run();
+	await_multicast(1);
 	assert_int_equal(SUM(bcast_pages), 1);
 	assert_true(dsm_page_busy(world_engine(2), world_page(2, 0)));
 	transfers = SUM(page_transfers);
@@ -196,11 +202,7 @@ static void no_message_answers_instead_of_the_multicast(void **state)
 	struct dsm_msgbuf *multicast, *m;
 	u64 stale;
 
-	write_page(1);
-	read_page(1, 1);
-	w.hold_cast = true;
-	assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
-	world_run();
+	await_multicast(1);
 	multicast = w.cast;
 	stale = stats->stale_replies;
 	m = world_forge(DSM_MSG_PAGE, WORLD_REGION, world_page(2, 0)->xid);
@@ -219,11 +221,7 @@ static void incomplete_multicast_is_not_used(void **state)
 {
 	struct dsm_msgbuf *m;
 
-	write_page(1);
-	read_page(1, 1);
-	w.hold_cast = true;
-	assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
-	world_run();
+	await_multicast(1);
 	m = w.cast;
 	/* The same part again and again is not the other one. */
 	assert_int_equal(world_part(2, m, 0, DSM_PAGE_BYTES - DSM_CAST_UNIT), 0);
@@ -238,11 +236,7 @@ static void forged_bytes_are_not_used(void **state)
 {
 	struct dsm_msgbuf *m;
 
-	write_page(1);
-	read_page(1, 1);
-	w.hold_cast = true;
-	assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
-	world_run();
+	await_multicast(1);
 	m = w.cast;
 	m->data[sizeof(struct dsm_wire_cast) + 1000] ^= 1;
 	assert_int_equal(world_part(2, m, 0, DSM_PAGE_BYTES), 0);
@@ -259,11 +253,7 @@ static void every_bit_counts_in_the_sum(void **state)
 	u8 round;
 
 	for (round = 1; round < 60; round++) {
-		write_page(round);
-		read_page(1, round);
-		w.hold_cast = true;
-		assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
-		world_run();
+		await_multicast(round);
 		m = w.cast;
 		at = round * 69 % DSM_PAGE_BYTES;
 		bit = round % 8;
@@ -278,11 +268,7 @@ static void every_bit_counts_in_the_sum(void **state)
 
 static void home_that_is_lost_ends_the_wait(void **state)
 {
-	write_page(1);
-	read_page(1, 1);
-	w.hold_cast = true;
-	assert_int_equal(world_fault(2, 0, false), DSM_PAGE_NONE);
-	world_run();
+	await_multicast(1);
 	world_lose(HOME);
 	assert_int_equal(world_fault(2, 0, false), -EHOSTDOWN);
 	expire(2);
