@@ -40,11 +40,11 @@ bench:
 		$(if $(JSON),--json $(JSON)) --plots $(BUILD)/bench $(if $(DOC),--document)
 
 check:
-	$(need) module user guest kernels unit ksft ssh lint debug-kernel bench
+	$(need) module user guest kernels unit ksft ssh parmacs apps lint debug-kernel bench
 	@tools/check/run check
 
 check-all:
-	$(need) module user guest kernels unit ksft ssh lint debug-kernel bench
+	$(need) module user guest kernels unit ksft ssh parmacs apps lint debug-kernel bench
 	@tools/check/all $(SHARD)
 
 check-all-report:
@@ -95,8 +95,8 @@ help:
 	'                    JSON=FILE writes them down, FULL=1 takes all settings, DOC=1 puts' \
 	'                    tables and plots into Documentation/performance.rst' \
 	'make check          tests of everything; last line "N passed, N failed" (at most 45 minutes)' \
-	'make check-all      the same with all settings, long runs and 6.1, in 16 shards of at most' \
-	'                    40 minutes; SHARD=2/16: one; make check-all-report: what has run' \
+	'make check-all      the same with all settings, long runs and 6.1, in 39 shards of at most' \
+	'                    40 minutes; SHARD=2/39: one; make check-all-report: what has run' \
 	'make quick          the part of check that fits into 8 minutes' \
 	'make unit           core units on the host, under ASan and UBSan' \
 	'make model          the protocol explorer, on the host' \

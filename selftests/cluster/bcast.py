@@ -35,7 +35,7 @@ def _round(writer, readers, value, key=KEY):
         r.want(0, "unlock", key)
 
 
-def _rounds(c, policy, nodes=None):
+def rounds(c, policy, nodes=None):
     """Rounds with the home of page 0 as writer; what the counters grew by."""
     nodes = nodes or living(c)
     with region(c, "1M", *policy) as name, actors(name, *nodes) as (home, *readers):
@@ -49,8 +49,8 @@ def bcast_reaches_all(c):
     """The home sends a page once for all who read it, not once for each."""
     readers = len(living(c)) - 1
     for kind in KINDS:
-        plain = _rounds(c, (*kind, "bcast=off"))
-        grown = _rounds(c, (*kind, "bcast=adaptive"))
+        plain = rounds(c, (*kind, "bcast=off"))
+        grown = rounds(c, (*kind, "bcast=adaptive"))
         wanted = readers * ROUNDS
         expect(plain["page_transfers"] == wanted and not plain["bcast_pages"],
                f"{kind}: without multicast {plain['page_transfers']} of {wanted} pages")
@@ -66,7 +66,7 @@ def bcast_reaches_all(c):
 
 def bcast_single_reader(c):
     """A page that one node reads is not multicast, however often."""
-    grown = _rounds(c, (*KINDS[1], "bcast=adaptive"), nodes=living(c)[:2])
+    grown = rounds(c, (*KINDS[1], "bcast=adaptive"), nodes=living(c)[:2])
     expect(not grown["bcast_pages"] and grown["page_transfers"] == ROUNDS,
            f"{grown['bcast_pages']} multicasts, {grown['page_transfers']} pages")
 
@@ -144,7 +144,7 @@ def bcast_device_removed(c):
         node.check(["dsmctl", "leave", "--force"])
         node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
         node.check(["dsmctl", "join", "--listen", node.address, "--seed", rest[0].address])
-    grown = _rounds(c, (*KINDS[1], "bcast=adaptive"), nodes=[*rest, node])
+    grown = rounds(c, (*KINDS[1], "bcast=adaptive"), nodes=[*rest, node])
     expect(grown["bcast_hits"] > 0, "no page was had by multicast any more")
 
 

@@ -104,6 +104,7 @@ def device_removed_while_it_is_written_to(c):
         writer.want(0, "release")
         expect(counters(b)["bulks"] > before, "nothing was written to the ring")
         writer.want(0, "fill", 0, WORDS, STEP, 2 * EACH_BYTE)
+        check_no_rnr(c)		# the device's counters go with it
         releasing = writer.begin("release")
         a.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
         result = writer.end(releasing, CALL_SECONDS * c.slowness)[0]

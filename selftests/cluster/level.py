@@ -3,7 +3,7 @@
 """Regions with level=1: a process is a participant of its own, and has its node to itself."""
 from scene import Actor, CALL_SECONDS, counters, expect, ranks, region, start_ranks
 
-PRESETS = ("hlrc", "csm-none-mg", "sc")
+PRESETS = ("hlrc", "csm-none-mg", "csm-adb", "sc")
 
 
 def one_process_of_a_node(c):
@@ -38,8 +38,12 @@ def one_process_of_a_node(c):
 
 def children_have_no_part(c):
     """Of a process's region with level=1; one that keeps the file open is in nobody's way."""
-    node = c.nodes[0]
-    with region(c, "1M", "level=1") as name:
+    for preset in PRESETS:
+        _children_have_no_part(c.nodes[0], c, preset)
+
+
+def _children_have_no_part(node, c, preset):
+    with region(c, "1M", f"preset={preset}", "level=1") as name:
         parent = start_ranks(c, ["own", name], nodes=[node])[0]
         parent.wait(CALL_SECONDS)
         expect(parent.status == 0, f"own: {parent.err}")

@@ -16,6 +16,7 @@
 #define BARRIER_KEY 1
 #define SERIES 8
 #define FLAGS 1000000		/* a key for each round: nobody clears them */
+#define FLAGS_BACK (1ull << 40)
 #define KEYS 1000		/* those of rounds: managers change with them */
 #define PLACES 12		/* pages of a round's bytes; the first two are the reports' */
 #define SLOTS 30		/* of 16 bytes, from which a round chooses on each page */
@@ -97,6 +98,7 @@ static struct round lay_out(const struct series *s, unsigned int i, long like)
 		.edge = base + (3 + number % (PLACES - 2)) * PAGE_BYTES - 4,
 		.fresh = base + (FRESH + number) * PAGE_BYTES,
 		.flag = FLAGS + (uint64_t)number,
+		.back = FLAGS_BACK + (uint64_t)number,
 		.barrier = 3 * KEYS + keys,
 		.outside = (volatile uint32_t *)dsm_base(outside) + number % 1024,
 		.saw = report(s, i),

@@ -32,6 +32,7 @@ struct guarded {
  * @edge:    last 4 bytes of a page, followed by the first 4 of the next
  * @l, @m:   locks; their bytes lie on further pages
  * @flag:    key of a flag that is not set
+ * @back:    key of another
  * @barrier: key of a barrier that only the test uses
  * @outside: word in /dev/dsm, a sequentially consistent region: orders nothing elsewhere
  * @saw:     what the threads report, LITMUS_VALUES words
@@ -40,7 +41,7 @@ struct round {
 	struct dsm *d;
 	volatile uint8_t *x, *y, *p, *fresh, *edge;
 	struct guarded l, m;
-	uint64_t flag, barrier;
+	uint64_t flag, back, barrier;
 	volatile uint32_t *outside;
 	volatile uint64_t *saw;
 };

@@ -24,14 +24,19 @@ static void set_flag(const struct round *r)
 	must(dsm_flag_set(r->d, r->flag), "flag set");
 }
 
-static uint64_t x_after_flag(const struct round *r)
+static void await_flag(const struct round *r, uint64_t key)
 {
 	int ret;
 
 	do {
-		ret = dsm_flag_wait(r->d, r->flag);
+		ret = dsm_flag_wait(r->d, key);
 	} while (ret == -EINTR);
 	must(ret, "flag wait");
+}
+
+static uint64_t x_after_flag(const struct round *r)
+{
+	await_flag(r, r->flag);
 	return *r->x;
 }
 
@@ -199,6 +204,65 @@ static bool l18_bad(const uint64_t *v)
 	return v[0] != 2 || v[1] > 2;
 }
 
+/* A page that only its writer has is read elsewhere: at its home, or anywhere. */
+static void l19_a(const struct round *r)
+{
+	put(r, &r->l, &r->fresh[0], 1);
+	r->fresh[1] = 1;
+}
+
+static void l19_b(const struct round *r)
+{
+	r->saw[0] = get_at(r, &r->l, 1, &r->fresh[0]);
+}
+
+static void l19_c(const struct round *r)
+{
+	r->saw[1] = get_at(r, &r->l, 1, &r->fresh[0]);
+}
+
+static void l19_look(const struct round *r, uint64_t *v)
+{
+	v[0] = r->fresh[1];
+}
+
+/* Who was home goes on reading, and is told by the next one; meanwhile a third writes the same page. */
+static void l21_h(const struct round *r)
+{
+	put(r, &r->l, &r->fresh[2], 1);
+	(void)r->fresh[0];
+	r->saw[0] = get_at(r, &r->l, 2, &r->fresh[0]);
+	r->saw[1] = get_at(r, &r->l, 3, &r->fresh[0]);
+	r->saw[2] = get_at(r, &r->m, 2, &r->fresh[1]);
+}
+
+static void l21_write(const struct round *r, const struct guarded *g, unsigned int at, uint8_t value, uint8_t turn)
+{
+	begin_at(r, g, turn - 1);
+	r->fresh[at] = value;
+	*g->turn = turn;
+	end(r, g);
+}
+
+static void l21_a(const struct round *r)
+{
+	r->saw[3] = get_at(r, &r->l, 1, &r->fresh[2]);
+	l21_write(r, &r->l, 0, 5, 2);
+	l21_write(r, &r->l, 0, 6, 3);
+}
+
+static void l21_c(const struct round *r)
+{
+	(void)r->fresh[3];
+	l21_write(r, &r->m, 1, 3, 1);
+	l21_write(r, &r->m, 1, 4, 2);
+}
+
+static bool l21_bad(const uint64_t *v)
+{
+	return (v[0] != 5 && v[0] != 6) || v[1] != 6 || v[2] != 4 || v[3] != 1;
+}
+
 /* A word is written whole while its page's other half is read under another lock. */
 static void l24_write(const struct round *r)
 {
@@ -249,6 +313,42 @@ static void l37_a(const struct round *r)
 static void l37_look(const struct round *r, uint64_t *v)
 {
 	v[0] = r->p[0];
+}
+
+/* Who has an old copy, and is the only one that is left, becomes exclusive; not with the old bytes. */
+static void l39_a(const struct round *r)
+{
+	(void)r->fresh[0];
+	must(dsm_flag_set(r->d, r->back), "flag set");
+	r->fresh[0] = 5;
+	await_flag(r, r->flag);
+	r->saw[0] = r->fresh[1];
+	r->saw[1] = r->fresh[0];
+}
+
+static void l39_b(const struct round *r)
+{
+	await_flag(r, r->back);
+	r->fresh[1] = 7;
+	must(dsm_flag_set(r->d, r->flag), "flag set");
+	r->saw[2] = r->fresh[1];
+}
+
+/* May be the first, and so the home. */
+static void l39_c(const struct round *r)
+{
+	(void)r->fresh[3];
+}
+
+static void l39_look(const struct round *r, uint64_t *v)
+{
+	v[0] = r->fresh[0];
+	v[1] = r->fresh[1];
+}
+
+static bool l39_bad(const uint64_t *v)
+{
+	return v[0] != 7 || v[1] != 5 || v[2] != 7 || v[3] != 5 || v[4] != 7;
 }
 
 /* What a node learned reaches another by a barrier, and by a lock after one. */
@@ -308,9 +408,12 @@ const struct litmus litmus_sync[] = {
 	{ "L16", 2, 0, HLRC, { { A, 0, p0_under_l }, { B, 0, l10_b }, { B, 1, l16_b2 } }, NULL, first_is_0 },
 	{ "L17", 2, 0, HLRC, { { A, 0, l17_a }, { B, 0, l17_b } }, NULL, one_of_two_is_0 },
 	{ "L18", 2, 0, HLRC, { { A, 0, l18_a }, { B, 0, l18_b } }, NULL, l18_bad },
+	{ "L19", 2, 1, HLRC, { { A, 0, l19_a }, { B, 0, l19_b }, { C, 0, l19_c } }, l19_look, one_of_three_is_0 },
+	{ "L21", 4, 0, HLRC, { { B, 0, l21_h }, { A, 0, l21_a }, { C, 0, l21_c } }, NULL, l21_bad },
 	{ "L24", 2, 0, HLRC, { { A, 0, l24_write }, { B, 0, l24_read } }, NULL, l24_bad },
 	{ "L28", 2, 0, HLRC, { { A, 0, l28_a }, { B, 0, xy_after_m } }, NULL, one_of_two_is_0 },
 	{ "L37", 1, 1, HLRC, { { A, 0, l37_a }, { C, 0, p1_under_m } }, l37_look, one_of_two_is_0 },
+	{ "L39", 3, 2, HLRC, { { A, 0, l39_a }, { B, 0, l39_b }, { C, 0, l39_c } }, l39_look, l39_bad },
 	{ "L40", 1, 0, HLRC, { { C, 0, x_under_l }, { A, 0, l40_a }, { B, 0, l40_b } }, NULL, first_is_0 },
 	{ "L41", 1, 0, HLRC, { { A, 0, l41_a }, { B, 0, l41_b }, { C, 0, saw0_x_after_l } }, NULL, first_is_0 },
 	{ "L43", 1, 0, HLRC, { { A, 0, l43_a }, { B, 0, l43_b } }, NULL, first_is_0 },

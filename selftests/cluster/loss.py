@@ -18,9 +18,9 @@ from vm.channel import GuestError
 PAGE = 4096
 
 
-def work_goes_on(c, nodes=None):
+def work_goes_on(c, nodes=None, *policy):
     """A new region of those that live works."""
-    with region(c, "1M", "home=rr", nodes=nodes) as name:
+    with region(c, "1M", *(policy or ("home=rr",)), nodes=nodes) as name:
         ranks(c, ["counter", name, 2, 20, 4], timeout=60, nodes=nodes)
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """By which mechanism messages go, seen by the counters, and messages that mean nothing."""
-from scene import actors, counters, expect, ranks, region
+import errno
+import re
+
+from scene import actors, counters, expect, ranks, region, until
 from wire import check_no_rnr
 
 TUNABLES = "/sys/class/dsm/dsm/tunables"
@@ -61,3 +64,63 @@ def limits_take_effect(c):
     expect(gathered["sends_inline"] == 0, f"inline although it is off: {gathered}")
     expect(gathered["sends_signalled"] >= gathered["locks_remote"],
            f"buffers without completions: {gathered}")
+
+
+DEFAULTS = {"inline_max": 256, "batch_max": 16, "bulk_min": 16384}
+DIFF_BYTES = 4096 + 128
+# What a measurement can come to (kmod/net/tune.c), and values that none comes to.
+OUTCOMES = {"inline_max": {0, 64, 128, 256, 512}, "batch_max": {1, 4, 16, 32},
+            "bulk_min": {0, 16384, *(n * DIFF_BYTES for n in (2, 4, 8, 15))}}
+WRITTEN = {"inline_max": 100, "batch_max": 7, "bulk_min": 5000}
+MEASURED = re.compile(r"dsm: inline_max (\d+): (-?\d+), batch_max (\d+): (-?\d+), bulk_min (\d+): (-?\d+)$", re.M)
+
+
+def _told(node):
+    """What measurements came to: a list of {limit: (value, error)}."""
+    return [{name: (int(m[2 * i + 1]), int(m[2 * i + 2])) for i, name in enumerate(DEFAULTS)}
+            for m in MEASURED.finditer(node.dmesg())]
+
+
+def _tells(node, times):
+    """Wait for so many measurements; each ended, or ran out of time."""
+    until(lambda: len(_told(node)) >= times, f"{node.name} did not measure its limits {times} times")
+    told = _told(node)
+    expect(len(told) == times, f"{node.name} measured more often than {times} times: {told}")
+    for name, (_, error) in told[-1].items():
+        expect(error in (0, -errno.ETIME), f"{node.name}: {name} ended with {error}")
+    return told[-1]
+
+
+def limits_are_measured_once_or_stay(c):
+    """With the first peer, not with the others, and when joined anew; never over a value that somebody wrote."""
+    faults = c.unload()
+    expect(not faults, "\n".join(faults))
+    c.load()
+    for node in c.nodes:
+        node.sh("echo 'module dsm file *tune.c +p' > /sys/kernel/debug/dynamic_debug/control")
+        usual = {name: _get(node, name) for name in DEFAULTS}
+        expect(usual == DEFAULTS, f"{node.name} begins with {usual}")
+    free, fixed, mixed = c.nodes[:3]
+    written = {free: {}, fixed: WRITTEN, mixed: {"batch_max": WRITTEN["batch_max"]}}
+    for node, values in written.items():
+        for name, value in values.items():
+            expect(_set(node, name, value), f"{node.name}: {name} refused {value}")
+    c.join_all()
+    for turn in (1, 2):
+        for node, values in written.items():
+            for name, (value, error) in _tells(node, turn).items():
+                now = _get(node, name)
+                expect(now == value, f"{node.name}: {name} was {value} when measured, is {now}")
+                if name in values:
+                    expect(now == values[name], f"{node.name}: {name} is {now}, {values[name]} was written")
+                else:
+                    expect(now in OUTCOMES[name], f"{node.name}: {name} is {now}")
+                    # A default stays unless the measurement came to an end, this one or the one before.
+                    expect(turn > 1 or not error or now == DEFAULTS[name], f"{node.name}: {name} {now}, {error}")
+        if turn == 1:
+            for node in c.nodes:
+                node.check(["dsmctl", "leave", "--force"])
+            c.join_all()
+    with region(c, "1M", "home=rr") as name:
+        ranks(c, ["counter", name, 2, 50, 3])
+    check_no_rnr(c)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Tests of settings together: combinations of how pages, diffs and locks travel, and every preset.
+"""Tests of settings together: combinations of how pages, diffs and locks travel.
 
 A combination is a test: the programs of the suite run on a region with it, and the counters
 must show that what was asked for is what happened.
@@ -10,15 +10,13 @@ import itertools
 import json
 import os
 
-from scene import counters, expect, ranks, region
+from scene import expect, ranks, region, sums, sums_agree
 
 AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diffpath", ("msg", "write", "auto")),
         ("diff", ("orig", "pipe:4096:1", "pipe:32768:4")),
         ("sync", ("msg", "rdma", "rdma,algo=array")),
         ("grain", ("1,around=again", "4", "8")))
-PRESETS = ("hlrc", "hlrc-copy", "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "csm-s", "csm-none",
-           "csm-none-mg", "csm-ms", "csm-dms", "csm-adb", "csm-ms-mg", "auto", "sc")
 REGION = "1M"
 NAME = object()		# in a program's arguments: its region's name
 # More than half of the pages: only then diffpath=auto has a chunk registered.
@@ -26,20 +24,11 @@ FILE_BYTES = 200 * 4096 + 100
 FILES_MOST = 20
 
 
-def _policy(c, name):
+def policy_of(c, name):
     """The settings of a region, as the module says them."""
     listed = json.loads(c.nodes[0].check(["dsmctl", "region", "list", "--json"]).out)
     text = next(r["policy"] for r in listed if r["name"] == name)
     return dict(word.split("=") for word in text.split(","))
-
-
-def _totals(c):
-    """Counters of all nodes together."""
-    total = {}
-    for node in c.nodes:
-        for name, value in counters(node).items():
-            total[name] = total.get(name, 0) + value
-    return total
 
 
 def _file(c, name, turn):
@@ -54,15 +43,15 @@ def _file(c, name, turn):
 
 def _files(c, name, direct):
     """Each node in turn; direct: until pages were written directly, for which keys must have come."""
-    before = _totals(c)["direct_pages"]
+    before = sums(c)["direct_pages"]
     for turn in range(FILES_MOST):
         _file(c, name, turn)
-        if turn + 1 >= c.count and (not direct or _totals(c)["direct_pages"] > before):
+        if turn + 1 >= c.count and (not direct or sums(c)["direct_pages"] > before):
             return
     raise AssertionError(f"no page was written directly in {FILES_MOST} turns")
 
 
-def _programs(c, policy, much):
+def run_programs(c, policy, much):
     """Locks, barriers, flags, false sharing, io_uring, files; `much` as in the suite itself."""
     ppn = 2 if much else 1
     runs = [(["exchange", 50, 4096, NAME], ppn),
@@ -78,7 +67,7 @@ def _programs(c, policy, much):
         with region(c, REGION, "home=rr", *policy) as name:
             ranks(c, [name if word is NAME else word for word in argv], processes, 180)
     with region(c, REGION, "home=rr", *policy) as name:
-        _files(c, name, {"diffpath=write", "diffpath=auto"} & set(policy))
+        _files(c, name, policy_of(c, name)["diffpath"] != "msg")
 
 
 def _check_paths(settings, grown):
@@ -110,24 +99,12 @@ class Combination:
         # One value may hold a second setting.
         asked = dict(word.split("=") for word in ",".join(policy).split(","))
         with region(c, REGION, *policy) as name:
-            said = _policy(c, name)
+            said = policy_of(c, name)
         for key, value in asked.items():
             expect(said[key] == value, f"{key} is {said[key]}")
-        before = _totals(c)
-        _programs(c, policy, self.much)
-        after = _totals(c)
-        _check_paths(asked, {k: after[k] - before[k] for k in after})
-
-
-class Preset:
-    """A preset, on all nodes."""
-
-    def __init__(self, preset):
-        self.preset = preset
-        self.__name__ = f"preset.{preset}"
-
-    def __call__(self, c):
-        _programs(c, [f"preset={self.preset}"], True)
+        before = sums(c)
+        run_programs(c, policy, self.much)
+        _check_paths(asked, sums_agree(c, before))
 
 
 def _pairs_of(values):

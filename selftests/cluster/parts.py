@@ -7,6 +7,7 @@ by DSM_LOCAL_NODE, and device files named in their words are those of the part.
 """
 import re
 
+import bcast
 import litmus
 import level
 import plain
@@ -44,10 +45,10 @@ class Part:
 class Parts:
     """A guest's nodes as a cluster."""
 
-    def __init__(self, c):
+    def __init__(self, c, count=COUNT):
         self.whole = c
-        self.nodes = [Part(c.nodes[0], k) for k in range(COUNT)]
-        self.count = COUNT
+        self.nodes = [Part(c.nodes[0], k) for k in range(count)]
+        self.count = count
 
     def __getattr__(self, what):
         return getattr(self.whole, what)
@@ -124,6 +125,17 @@ def parts_share_by_the_protocol(c):
             expect(other.status == 1 and "level=1" in other.err, f"a second process of a node: {other.err}")
 
 
+def parts_multicast_to_processes(c):
+    """csm-adb on one level, as seed 000 ran it: a home sends a page once for all processes that read it."""
+    c = Parts(c)
+    grown = bcast.rounds(c, ("preset=csm-adb", "level=1", "home=rr"))
+    wanted = (COUNT - 1) * bcast.ROUNDS
+    expect(grown["page_transfers"] == wanted, f"{grown['page_transfers']} of {wanted} pages")
+    expect(0 < grown["bcast_pages"] <= bcast.ROUNDS, f"{grown['bcast_pages']} multicasts in {bcast.ROUNDS} rounds")
+    alone = grown["page_transfers"] - grown["bcast_hits"]
+    expect(alone <= 2 + grown["bcast_lost"], f"{alone} pages by themselves, {grown['bcast_lost']} lost")
+
+
 def parts_leave_and_rejoin(c):
     """One of a machine's nodes leaves and comes again while the others go on with a region that it is no home of."""
     c = Parts(c)
@@ -163,7 +175,8 @@ def parts_refusals(c):
 FEW = (parts_join, all_join, parts_share_by_the_protocol, over(work.killed_holding_a_lock), over(plain.sc_ticket_lock),
        parts_leave_and_rejoin)
 DEBUG = (parts_join, all_join, parts_share_by_the_protocol, parts_leave_and_rejoin)
-MORE = (over(level.one_process_of_a_node), over(work.counters_under_locks), over(work.false_sharing),
+MORE = (over(level.one_process_of_a_node), over(level.children_have_no_part), parts_multicast_to_processes,
+        over(work.counters_under_locks), over(work.false_sharing),
         over(work.barriers_whole_subsets_several_keys),
         *(over(test) for test in litmus.tests(3, ("hlrc", "csm-adb", "sc"))),
         parts_refusals)

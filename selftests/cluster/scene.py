@@ -297,6 +297,70 @@ def counters(node, *region):
     return json.loads(node.check(["dsmctl", "stats", "--json", *region]).out)["counters"]
 
 
+def sums(c, *region_name):
+    """Counters of the living nodes, or of a region at them, together."""
+    total = {}
+    for node in living(c):
+        for kind, value in counters(node, *region_name).items():
+            total[kind] = total.get(kind, 0) + value
+    return total
+
+
+def _disagree(grown, consistency):
+    """What is wrong with the sums; an empty list if nothing is."""
+    had = grown["page_transfers"] + grown["zero_replies"] - grown["page_reads"] - grown["bcast_hits"]
+    given = grown["fetches_served"] + grown["excl_breaks"] + grown["migrations"]
+    sent, taken = grown["notices_sent"], grown["notices_received"]
+    rules = (
+        (grown["diffs"] == grown["diffs_applied"],
+         f"{grown['diffs']} diffs sent, {grown['diffs_applied']} applied"),
+        # Of interval records, which come by several ways, the second of a kind is dropped; with sync=rdma they are read
+        # from their writers' logs, and nobody sends them.
+        (sent == taken if consistency == "cashmere" else
+         sent >= taken or grown["xfer_atomics"] + grown["xfer_reads"] > 0,
+         f"{sent} notices sent, {taken} received"),
+        (grown["notices_written"] <= sent, f"{grown['notices_written']} notices written of {sent}"),
+        # Pages that were read and multicasts apart, each came from who served it, gave it back or was home before;
+        # what a notice made stale on its way, and a right without bytes, was served and is not had.
+        (had <= given, f"{had} pages had, {given} served, given back and moved"),
+        (grown["migrations"] <= grown["migration_attempts"],
+         f"{grown['migrations']} homes moved, {grown['migration_attempts']} were to"),
+        (grown["prefetch_hits"] + grown["prefetch_wasted"] <= grown["prefetch_issued"],
+         f"{grown['prefetch_issued']} pages asked for ahead, {grown['prefetch_hits']} used, "
+         f"{grown['prefetch_wasted']} wasted"),
+        (grown["signals_sent"] == grown["signals_received"],
+         f"{grown['signals_sent']} signals sent, {grown['signals_received']} received"),
+        (grown["msgs_sent"] == grown["msgs_received"],
+         f"{grown['msgs_sent']} messages sent, {grown['msgs_received']} received"),
+    )
+    return [text for holds, text in rules if not holds]
+
+
+def sums_agree(c, before=None, consistency="hlrc"):
+    """Over all nodes together, what was sent since `before` (of sums(); None: ever) was received; how the sums grew.
+
+    As soon as nothing is under way any more: the programs have ended, and all nodes that were counted then live.
+    """
+    grown = {}
+
+    def agree():
+        grown.update(sums(c))
+        for kind, value in (before or {}).items():
+            grown[kind] -= value
+        return not _disagree(grown, consistency)
+
+    expect(comes(agree), "; ".join(_disagree(grown, consistency)))
+    return grown
+
+
+@contextlib.contextmanager
+def agreeing(c, consistency="hlrc"):
+    """At the end of the block the sums agree on what it did."""
+    before = sums(c)
+    yield
+    sums_agree(c, before, consistency)
+
+
 def sent(nodes):
     """Messages that each of them sent so far."""
     return [counters(n)["msgs_sent"] for n in nodes]

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Tests of the transport below the protocol: transfers, connections made and closed many times, a
-device that goes away, a link that is cut for a while.
+"""Tests of the transport below the protocol: transfers, a device that goes away, a link that is cut for a while.
 
 transfers_* use the transfer test of debug builds of the module (kmod/xfertest.c).
 """
 import re
 import time
 
-from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, peer, ranks,
-                   region, start_ranks, status, until)
+from scene import (CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living, make_region, peer,
+                   ranks, region, start_ranks, status, until)
 from vm.channel import GuestError
 
 XFER = "/sys/kernel/debug/dsm/xfer"
-VCS = 4		# connections per pair of nodes
-SOAK_CONNECTIONS = 5000
-SHORT_CONNECTIONS = 200
 CUT_SECONDS = 2.0
+# Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
+ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
+ATOMIC = "connection failed during an atomic operation"	# Documentation/protocol.rst, Reconnecting
 PULLED_SECONDS = 1.0
 
 
@@ -81,75 +80,10 @@ def check_no_rnr(c):
                f"{node.name} met {c.not_ready(node)} receivers that were not ready")
 
 
-def memory_kib(node):
-    """Memory that is not available on a node."""
-    text = node.read("/proc/meminfo")
-    total, free = (int(re.search(rf"^{k}:\s+(\d+)", text, re.M)[1])
-                   for k in ("MemTotal", "MemAvailable"))
-    return total - free
-
-
-def objects(node):
-    """RDMA objects on a node, in words."""
-    return node.check(["rdma", "resource", "show"]).out.strip()
-
-
-def connect_and_disconnect(c, connections):
-    """The last node leaves and joins again until so many connections were made and closed.
-
-    Not after it used a region: its id, which others then count on, would not be given again.
-    """
-    node = living(c)[-1]
-    others = living(c)[:-1]
-    ident = status(node)["node"]
-    cycle = ["sh", "-ec", "for i in $(seq $0); do dsmctl leave; dsmctl join --listen $1 --seed $2 "
-             f"--node {ident} >/dev/null; done"]
-    per_cycle = VCS * len(others)
-    cycles = -(-connections // per_cycle)
-    batch = 20
-    node.check([*cycle, "2", node.address, others[0].address], timeout=120 * c.slowness)
-    settle(c)
-    before = {n: (memory_kib(n), objects(n)) for n in living(c)}
-    for first in range(0, cycles, batch):
-        node.check([*cycle, str(min(batch, cycles - first)), node.address, others[0].address],
-                   timeout=240 * c.slowness)
-    settle(c)
-    for n, (kib, things) in before.items():
-        expect(objects(n) == things, f"{n.name} had {things}, has {objects(n)}")
-        more = memory_kib(n) - kib
-        # What a cycle could leave behind at least is a queue pair: a page or more.
-        expect(more < 4 * cycles + 8192, f"{more} KiB more in use on {n.name} after {cycles} cycles")
-    check_no_rnr(c)
-
-
-def queue_pairs(n):
-    """How many there are on a node; -1 if it does not say."""
-    m = re.search(r"qp (\d+)", objects(n))
-    return int(m[1]) if m else -1
-
-
-def settle(c):
-    """Wait until what was closed last is destroyed too."""
-    want = VCS * (len(living(c)) - 1)
-    for n in living(c):
-        # The connection manager has a queue pair of its own.
-        until(lambda n=n: 0 <= queue_pairs(n) <= want + 1, f"{n.name} has more than {want} qp")
-
-
-def connections_made_and_closed(c):
-    """A few hundred."""
-    connect_and_disconnect(c, SHORT_CONNECTIONS)
-
-
-def five_thousand_connections_made_and_closed(c):
-    """All that the specification asks for."""
-    connect_and_disconnect(c, SOAK_CONNECTIONS)
-
-
-def wait_busy(c, jobs):
-    """Wait until messages flow again everywhere, more than beats, or all programs have ended."""
+def wait_busy(c, jobs, over=lambda: False):
+    """Wait until messages flow again everywhere, more than beats, or all programs have ended, or it is over."""
     before = {n: counters(n)["msgs_received"] for n in living(c)}
-    until(lambda: all(j.done() for j in jobs) or
+    until(lambda: over() or all(j.done() for j in jobs) or
           all(counters(n)["msgs_received"] >= count + 100 for n, count in before.items()),
           "no messages flow")
 
@@ -171,22 +105,66 @@ def the_other_cable_pulled_for_a_second(c):
     through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS)
 
 
-def through_a_cut(c, down, up, seconds):
-    """A node is without a link for a while; nobody is lost."""
-    states = {n: status(n)["nodes"] for n in living(c)}
-    with region(c, "1M", "home=rr") as name:
-        jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
-        wait_busy(c, jobs)
-        down()
-        time.sleep(seconds)	# what is tested
-        up()
-        wait_busy(c, jobs)
+def a_link_cut_below_atomics(c):
+    """No connection fails, so the outcome of every atomic is known in the end, and nobody is lost."""
+    for policy in ATOMIC_POLICIES:
+        through_a_cut(c, living(c)[-1].cut, living(c)[-1].join, CUT_SECONDS, policy)
+
+
+def a_cable_pulled_below_atomics(c):
+    """With atomics under way their outcome is not known: then, and only then, the nodes part, and say why."""
+    for node in (living(c)[0], living(c)[-1]):
+        for policy in ATOMIC_POLICIES:
+            through_a_cut(c, lambda node=node: node.carrier(False), lambda node=node: node.carrier(True),
+                          PULLED_SECONDS, policy, may_part=True)
+
+
+def pairs_of(c):
+    """(node, id of another one) for all."""
+    idents = {n: status(n)["node"] for n in living(c)}
+    return [(n, ident) for n in living(c) for other, ident in idents.items() if other is not n]
+
+
+def any_lost(pairs):
+    return any(peer(n, ident)["state"] == "lost" for n, ident in pairs)
+
+
+def parted(c, pairs, jobs):
+    """Two nodes have lost each other: for an atomic, as they say, and programs end."""
+    for n, ident in pairs:
+        until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
+    said = [peer(n, ident)["reason"] for n, ident in pairs]
+    expect(ATOMIC in said, f"lost, but not for an atomic operation: {said}")
+    for job in jobs:
+        try:
+            job.wait(CALL_SECONDS * c.slowness)
+        except GuestError as e:
+            raise AssertionError(f"a program hangs without its peer: {e}") from e
+    expect(any(job.status for job in jobs), "all programs ended well without each other")
+
+
+def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
+    """A node is without a link for a while; nobody is lost, unless atomics were under way and may_part says so."""
+    pairs = pairs_of(c)
+    name = make_region(c, "1M", *policy.split(","))
+    jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
+    wait_busy(c, jobs)
+    expect(not any(j.done() for j in jobs), "the programs ended before the cut")
+    down()
+    time.sleep(seconds)	# what is tested
+    up()
+    wait_busy(c, jobs, (lambda: any_lost(pairs)) if may_part else (lambda: False))
+    if may_part and any_lost(pairs):
+        parted(c, pairs, jobs)
+        print(f"# {policy}: an atomic was under way, the nodes parted", flush=True)
+        drop_region(c, name)
+        again(c, living(c)[-1])
+    else:
         join_ranks(c, jobs, 120)
-    for n in living(c):
-        for was in states[n]:
-            now = peer(n, was["node"])
-            expect(now["state"] == was["state"],
-                   f"{n.name}: node {was['node']} was {was['state']}, is {now['state']}")
+        for n, ident in pairs:
+            now = peer(n, ident)["state"]
+            expect(now == "up", f"{policy}: {n.name}: node {ident} is {now}")
+        drop_region(c, name)
     check_no_rnr(c)
 
 
@@ -199,6 +177,7 @@ def device_removed_under_load(c):
             b.want(0, "write", 64, 5)
             jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
             wait_busy(c, jobs)
+            check_no_rnr(c)	# its counters go as well
             node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
             for job in jobs:
                 try:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import time
 
-from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, ranks, region,
+from scene import (CALL_SECONDS, actors, agreeing, counters, expect, join_ranks, ranks, region,
                    start_ranks)
 from vm import clock
 
@@ -20,23 +20,23 @@ GIB = 1 << 30
 def counters_under_locks(c):
     """8 threads in each of 2 processes per node."""
     # The pages of one lock are near those of the others, and homed everywhere.
-    with region(c, "1M", "home=rr") as name:
+    with agreeing(c), region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 8, 100, 6], ppn=2, timeout=120)
 
 
 def counters_under_one_lock(c):
-    with region(c, "1M", "home=rr") as name:
+    with agreeing(c), region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 2, 100, 1], ppn=1, timeout=120)
 
 
 def false_sharing(c):
     """Neighbouring bytes, stored to by different nodes and processes at the same time."""
-    with region(c, "1M", "home=rr") as name:
+    with agreeing(c), region(c, "1M", "home=rr") as name:
         ranks(c, ["sharing", name, 4, 25], ppn=2, timeout=120)
 
 
 def barriers_whole_subsets_several_keys(c, policy="home=rr"):
-    with region(c, "1M", policy) as name:
+    with agreeing(c), region(c, "1M", policy) as name:
         ranks(c, ["barriers", name, 4, 40], ppn=2, timeout=120)
 
 
@@ -172,7 +172,7 @@ def locks_are_fifo_among_nodes(c):
 
 
 def allocator_from_all_nodes(c):
-    with region(c, "4M", "heap=on") as heap, region(c, "1M") as raw:
+    with agreeing(c), region(c, "4M", "heap=on") as heap, region(c, "1M") as raw:
         ranks(c, ["heap", heap, raw, 150], ppn=2, timeout=120)
 
 
@@ -226,9 +226,9 @@ def direct_io_across_releases(c):
 
 def home_policies(c):
     for policy in ("home=block", "home=block:1", "home=rr", "home=first-touch"):
-        with region(c, "1M", policy) as name:
+        with agreeing(c), region(c, "1M", policy) as name:
             ranks(c, ["counter", name, 2, 20, 6], timeout=60)
-        with region(c, "1M", policy) as name:
+        with agreeing(c), region(c, "1M", policy) as name:
             ranks(c, ["exchange", 60, 4 * PAGE, name], timeout=60)
 
 
@@ -297,29 +297,35 @@ def counters_of_regions(c):
     expect(gone.status == 1 and f"no region {a}" in gone.err, f"of a region that is gone: {gone}")
 
 
+# Release consistent regions of each kind: with and without a home that tells, and with one that moves.
+RELEASE_CONSISTENT = (("home=rr",), ("preset=csm-none",), ("preset=csm-ms",), ("preset=auto",))
+
+
 def close_to_open(c):
     """L43: what dd wrote on one node before it ended is what md5sum reads on another after."""
     size = 300000
-    with region(c, "1M", "home=rr") as name:
-        path = f"/dev/dsm-{name}"
-        for turn in range(6):
-            source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
-            data = os.urandom(size)
-            source.write(data, "/work/data")
-            source.sh(f"dd if=/work/data of={path} bs=64k conv=notrunc 2>/dev/null")
-            got = sink.sh(f"dd if={path} bs={size // 4} count=4 2>/dev/null | md5sum").out.split()[0]
-            expect(got == hashlib.md5(data).hexdigest(), f"turn {turn}: other bytes on {sink.name}")
-        # Without a close: a release, then an open elsewhere; and an acquire of who has it open.
-        with actors(name, c.nodes[0], c.nodes[1]) as (a, b):
-            for value in range(1, 6):
-                a.want(0, "write", 8, value)
+    for policy in RELEASE_CONSISTENT:
+        kind = "hlrc" if policy == ("home=rr",) else "cashmere"
+        with agreeing(c, kind), region(c, "1M", *policy) as name:
+            path = f"/dev/dsm-{name}"
+            for turn in range(6):
+                source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
+                data = os.urandom(size)
+                source.write(data, "/work/data")
+                source.sh(f"dd if=/work/data of={path} bs=64k conv=notrunc 2>/dev/null")
+                got = sink.sh(f"dd if={path} bs={size // 4} count=4 2>/dev/null | md5sum").out.split()[0]
+                expect(got == hashlib.md5(data).hexdigest(), f"{policy}, turn {turn}: other bytes on {sink.name}")
+            # Without a close: a release, then an open elsewhere; and an acquire of who has it open.
+            with actors(name, c.nodes[0], c.nodes[1]) as (a, b):
+                for value in range(1, 6):
+                    a.want(0, "write", 8, value)
+                    a.want(0, "release")
+                    b.want(0, "acquire")
+                    b.read(8, value)
+                a.want(0, "write", 8, 99)
                 a.want(0, "release")
-                b.want(0, "acquire")
-                b.read(8, value)
-            a.want(0, "write", 8, 99)
-            a.want(0, "release")
-            out = c.nodes[1].sh(f"dd if={path} bs=8 skip=1 count=1 2>/dev/null | od -An -tu8").out
-            expect(out.split() == ["99"], f"od shows {out}")
+                out = c.nodes[1].sh(f"dd if={path} bs=8 skip=1 count=1 2>/dev/null | od -An -tu8").out
+                expect(out.split() == ["99"], f"{policy}: od shows {out}")
 
 
 SLOTS = 2048     # DSM_LOCK_WAYS << DSM_LOCK_SETS_LOG2

@@ -92,5 +92,6 @@ int test_diff(struct bench *b);
 int test_runs(struct bench *b);
 int test_packs(struct bench *b);
 int test_logp(struct bench *b);
+int test_curves(struct bench *b);
 
 #endif

@@ -6,7 +6,7 @@ import re
 import shutil
 
 from . import goals, plots
-from .plan import ORIG_PIPE, SLEEPING, SPINNING
+from .plan import ORIG_PIPE, POLLS, SLEEPING, SPINNING
 from .results import Results, heading
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -15,7 +15,7 @@ PLOTS = os.path.join(TOP, "Documentation/performance")
 # Groups that are shown row by row; the others have tables of their own, or only plots.
 GROUPS = ("page fetch", SLEEPING, SPINNING, "locks", "barriers", "releases",
           "releases, with the word to a sync manager elsewhere", "releases, no twin is kept",
-          "diffs by size", "diffs by number of runs")
+          "diffs by size", "diffs by number of runs", *POLLS.values())
 PIPED = ("release_8_words", "release_128_words", "release_64_pages")
 SIGNATURE = ("o_s", "o_r", "L", "g")
 PACKS = "packs of diffs, sent and by the ring"
@@ -84,7 +84,7 @@ class Document:
                                            for w in ("value", "floor", "ratio")]
         by_name = {}
         for g in self.goals:
-            by_name.setdefault(g["name"], {})[g["kernel"]] = g
+            by_name.setdefault(goals.operation(g), {})[g["kernel"]] = g
         rows = []
         for name, by_kernel in by_name.items():
             row = [name, figure(next(iter(by_kernel.values()))["goal"])]

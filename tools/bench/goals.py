@@ -3,11 +3,10 @@
 """The goals: ratios of medians within one run. Reports them all; that one is missed is no failure."""
 import re
 
-from .plan import ORIG_PIPE, SLEEPING, SPINNING
+from .plan import BARRIERS, FETCH, LOCKS, ORIG_PIPE, SLEEPING, SPINNING
 from .results import figure
 
 MIB = 1 << 20
-FETCH = "page fetch"
 RELEASES = "releases"
 # Settings with which neighbours of a page that faults are fetched as well.
 AROUND = ("", "fetch=copy", "fetch=nocopy", "fetch=read")
@@ -39,9 +38,9 @@ class Numbers:
         """The median of a row."""
         return self.row(name, setting, nodes, group).median
 
-    def count(self, name, setting=None, nodes=None):
+    def count(self, name, setting=None, nodes=None, group=None):
         """The messages of one trial."""
-        value = self.row(name, setting, nodes).messages
+        value = self.row(name, setting, nodes, group).messages
         if value is None:
             raise KeyError(f"messages of {name}")
         return value
@@ -67,7 +66,7 @@ def _exchange(nodes):
 
 
 def _barrier(nodes):
-    return lambda n: n.of(f"barrier_{nodes}", "", nodes)
+    return lambda n: n.of(f"barrier_{nodes}", "", nodes, BARRIERS)
 
 
 GOALS = (
@@ -87,19 +86,19 @@ GOALS = (
          lambda n: n.least("sequential_16MiB", settings=AROUND),
          lambda n: n.transfer("ib_read_bw_65536", 16 * MIB)),
     Goal("lock, token free at a remote manager, against a round trip", 1.3,
-         lambda n: n.of("lock_remote", ""), Numbers.round_trip),
+         lambda n: n.of("lock_remote", "", None, LOCKS), Numbers.round_trip),
     Goal("lock, hand-over between two nodes, against one way", 1.5,
-         lambda n: n.of("lock_handover", ""), lambda n: n.of("ib_send_lat_64")),
+         lambda n: n.of("lock_handover", "", None, LOCKS), lambda n: n.of("ib_send_lat_64")),
     Goal("lock, hand-over between two nodes, against one way with events", 1.5,
-         lambda n: n.of("lock_handover", ""), lambda n: n.of("ib_send_lat_64_events")),
+         lambda n: n.of("lock_handover", "", None, LOCKS), lambda n: n.of("ib_send_lat_64_events")),
     Goal("lock, hand-over after 4 ms in which all sleep, against one way with events", 1.5,
-         lambda n: n.of("lock_handover_idle", ""), lambda n: n.of("ib_send_lat_64_events")),
+         lambda n: n.of("lock_handover_idle", "", None, LOCKS), lambda n: n.of("ib_send_lat_64_events")),
     Goal("lock and unlock, token cached, against a pthread mutex", 3,
-         lambda n: n.of("lock_unlock_cached", ""), lambda n: n.of("mutex_lock_unlock"), "ns"),
+         lambda n: n.of("lock_unlock_cached", "", None, LOCKS), lambda n: n.of("mutex_lock_unlock"), "ns"),
     Goal("lock and unlock, token cached: messages", 0,
-         lambda n: n.count("lock_unlock_cached", ""), None, "count"),
+         lambda n: n.count("lock_unlock_cached", "", None, LOCKS), None, "count"),
     Goal("lock and unlock, token cached: system calls", 0,
-         lambda n: n.of("lock_unlock_cached_syscalls", ""), None, "count"),
+         lambda n: n.of("lock_unlock_cached_syscalls", "", None, LOCKS), None, "count"),
     Goal("barrier of 2, against a round trip", 1.15, _barrier(2), Numbers.round_trip),
     Goal("barrier of 4, against the raw exchange", 1.3, _barrier(4), _exchange(4)),
     Goal("barrier of 8, against the raw exchange", 1.3, _barrier(8), _exchange(8)),
@@ -118,24 +117,28 @@ GOALS = (
     Goal("application of a run of 4 KiB, against memcpy (host)", 1.5,
          lambda n: n.of("apply_page"), lambda n: n.of("memcpy_page"), "ns", False),
     Goal("messages of a remote acquire (2 or 3)", 3,
-         lambda n: n.count("lock_remote", ""), None, "count"),
+         lambda n: n.count("lock_remote", "", None, LOCKS), None, "count"),
     Goal("handlers at the home of a fetch, fetch=read", 0,
-         lambda n: n.of("fetch_again_home_handlers", "fetch=read"), None, "count"),
-    Goal("messages of a barrier of 2", 2, lambda n: n.count("barrier_2", "", 2), None, "count"),
-    Goal("messages of a barrier of 4", 6, lambda n: n.count("barrier_4", "", 4), None, "count"),
-    Goal("messages of a barrier of 8", 14, lambda n: n.count("barrier_8", "", 8), None, "count"),
+         lambda n: n.of("fetch_again_home_handlers", "fetch=read", None, FETCH), None, "count"),
+    Goal("messages of a barrier of 2", 2, lambda n: n.count("barrier_2", "", 2, BARRIERS), None, "count"),
+    Goal("messages of a barrier of 4", 6, lambda n: n.count("barrier_4", "", 4, BARRIERS), None, "count"),
+    Goal("messages of a barrier of 8", 14, lambda n: n.count("barrier_8", "", 8, BARRIERS), None, "count"),
     Goal("metadata, bytes of protocol state per touched page", 64,
          lambda n: n.of("metadata_page"), None, "bytes"),
 )
 
 
 def evaluate(results, kernels):
-    """A dict for every goal and kernel; without its numbers a ratio of None and the reason."""
+    """
+    A dict for every goal and kernel, each with a name of its own; without its numbers a ratio of None and
+    the reason.
+    """
     out = []
     for goal in GOALS:
         for kernel in kernels if goal.kernels else ("host",):
-            entry = {"name": goal.name, "kernel": kernel, "goal": goal.goal, "ratio": None,
-                     "value": None, "floor": None, "unit": goal.unit, "note": ""}
+            entry = {"name": goal.name + (f", kernel {kernel}" if goal.kernels else ""),
+                     "ratio": None, "goal": goal.goal, "kernel": kernel, "value": None, "floor": None,
+                     "unit": goal.unit, "note": ""}
             numbers = Numbers(results, kernel)
             try:
                 entry["value"] = goal.value(numbers)
@@ -148,6 +151,11 @@ def evaluate(results, kernels):
                 entry["note"] = f"not measured: {e.args[0]}"
             out.append(entry)
     return out
+
+
+def operation(entry):
+    """What a goal is of: its name without the kernel."""
+    return entry["name"].removesuffix(f", kernel {entry['kernel']}")
 
 
 def break_even(results, kernel):
@@ -190,6 +198,6 @@ def table(entries):
            f"  {'goal':76} {'kernel':8} {'value':>9} {'floor':>9} {'unit':5} {'ratio':>7} {'at most':>7}"]
     for e in entries:
         ratio = figure(e["ratio"]) if not e["note"] else e["note"]
-        out.append(f"  {e['name']:76} {e['kernel']:8} {figure(e['value']):>9} "
+        out.append(f"  {operation(e):76} {e['kernel']:8} {figure(e['value']):>9} "
                    f"{figure(e['floor']):>9} {e['unit']:5} {ratio:>7} {figure(e['goal']):>7}")
     return "\n".join(out)

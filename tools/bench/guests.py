@@ -12,16 +12,16 @@ import time
 
 from vm.channel import GuestError
 
-from .plan import ANYWHERE, ELSEWHERE
+from .plan import ANYWHERE, ELSEWHERE, READ_WHEN_JOINING
 
 BANDWIDTHS = ("ib_send_bw", "ib_write_bw", "ib_read_bw")
 PERFTEST = ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", *BANDWIDTHS)
 PERFTEST_SECONDS = 30
 QUICK_LATENCIES = (("ib_send_lat", 64, []), ("ib_write_lat", 64, []), ("ib_write_lat", 4096, []),
-                   ("ib_read_lat", 4096, []), ("ib_atomic_lat", 0, []))
+                   ("ib_read_lat", 4096, []), ("ib_atomic_lat", 0, []), ("ib_send_lat", 64, ["-e"]))
 # ib_write_lat has no events: its target sees no completion.
-LATENCIES = (*QUICK_LATENCIES, ("ib_read_lat", 64, []), ("ib_send_lat", 64, ["-e"]),
-             ("ib_read_lat", 4096, ["-e"]), ("ib_atomic_lat", 0, ["-e"]))
+LATENCIES = (*QUICK_LATENCIES, ("ib_read_lat", 64, []), ("ib_read_lat", 4096, ["-e"]),
+             ("ib_atomic_lat", 0, ["-e"]))
 REGION_BYTES = "64M"
 PROGRAM_SECONDS = 120
 TEST_PORT = 18700
@@ -184,19 +184,31 @@ class Guests:
         except Refused:
             return self.region(setting, manager)
 
+    def _rejoin(self):
+        """All leave and join anew; regions are made again when they are asked for."""
+        for node in self.cluster.nodes:
+            node.check(["dsmctl", "leave", "--force"])
+        self.cluster.join_all()
+        self.regions.clear()
+
     @contextlib.contextmanager
     def _parameters(self, wanted):
         """Parameters of the module on all nodes, as they were before at the end of the block."""
         before = {}
+        anew = any(name in READ_WHEN_JOINING for name in wanted)
         for name, value in wanted.items():
             path = f"/sys/module/dsm/parameters/{name}"
             before[path] = self.cluster.nodes[0].read(path).strip()
             self._write(path, value)
+        if anew:
+            self._rejoin()
         try:
             yield
         finally:
             for path, value in before.items():
                 self._write(path, value)
+            if anew:
+                self._rejoin()
 
     def _write(self, path, value):
         for node in self.cluster.nodes:
@@ -208,14 +220,14 @@ class Guests:
 
     def dsm(self, case, setting):
         """dsm-bench on every node, on a region with that setting."""
-        try:
-            make = self.region if case.around else self.region_without_around
-            name = make(setting, case.manager)
-        except Refused as e:
-            self.results.refuse(self.kernel, self.count, case.group, setting, str(e))
-            return
-        argv = ["dsm-bench", *(["-q"] if self.quick else []), "-r", name, *case.tests]
         with self._parameters(case.parameters):
+            try:
+                make = self.region if case.around else self.region_without_around
+                name = make(setting, case.manager)
+            except Refused as e:
+                self.results.refuse(self.kernel, self.count, case.group, setting, str(e))
+                return
+            argv = ["dsm-bench", *(["-q"] if self.quick else []), "-r", name, *case.tests]
             self._take(case.group, setting, self._start(argv))
 
     def _take(self, group, setting, jobs):

@@ -20,6 +20,7 @@
 #define BURST 32u
 #define BODY_MAX 8160u
 #define NAME_BYTES 64
+#define PAUSE_US 1000u
 /* In front of each message. */
 #define DSM_HEADER 32u
 
@@ -251,9 +252,10 @@ static void trains(const struct bench *b, unsigned int bytes)
 	bench_print_value(name, "count", even, b->rank);
 }
 
+static const unsigned int sizes[] = { 16, 64, 256, 1024 };
+
 static void measure(const struct bench *b)
 {
-	static const unsigned int sizes[] = { 16, 64, 256, 1024 };
 	static const unsigned int transfers[] = { 8, 64, 512, 4096, 32768, 262144, 1048576 };
 	size_t i, k, p;
 
@@ -263,8 +265,8 @@ static void measure(const struct bench *b)
 		for (p = 0; p < (m->requests ? 1 : COUNT(priorities)); p++)
 			for (k = 0; k < COUNT(sizes); k++)
 				signature(b, m, p, sizes[k]);
-		curve(b, m, 16, 0);
-		curve(b, m, 16, 1000);
+		curve(b, m, sizes[0], 0);
+		curve(b, m, sizes[0], PAUSE_US);
 		for (k = 0; k < COUNT(transfers); k++) {
 			/* A run has at most 4096 messages. */
 			if (m->mechanism == DSM_LOGP_INLINE && transfers[k] > 262144)
@@ -278,7 +280,20 @@ static void measure(const struct bench *b)
 	trains(b, DIFF_BODY);
 }
 
-int test_logp(struct bench *b)
+/* Those of the sizes that measure() leaves out. */
+static void measure_curves(const struct bench *b)
+{
+	size_t i, k;
+
+	for (i = 0; i < COUNT(mechanisms); i++) {
+		for (k = 1; k < COUNT(sizes); k++) {
+			curve(b, &mechanisms[i], sizes[k], 0);
+			curve(b, &mechanisms[i], sizes[k], PAUSE_US);
+		}
+	}
+}
+
+static int by_rank_1(struct bench *b, void (*run)(const struct bench *b))
 {
 	if (b->rank == 1) {
 		control = open(control_path(), O_RDWR | O_CLOEXEC);
@@ -287,9 +302,19 @@ int test_logp(struct bench *b)
 			exit(EXIT_FAILURE);
 		}
 		target = dsm_node(b->d) == 0;
-		measure(b);
+		run(b);
 		close(control);
 	}
 	bench_barrier(b);
 	return 0;
+}
+
+int test_logp(struct bench *b)
+{
+	return by_rank_1(b, measure);
+}
+
+int test_curves(struct bench *b)
+{
+	return by_rank_1(b, measure_curves);
 }

@@ -30,6 +30,7 @@ static const struct test {
 	{ "release", "release of 1, 128 and 256 pages by rank 1", test_release, false },
 	{ "diff", "release of one page by bytes changed", test_diff, false },
 	{ "logp", "messages: LogP parameters, bursts, bandwidth, empty calls (root)", test_logp, false },
+	{ "curves", "bursts of messages of 64, 256 and 1024 bytes (root)", test_curves, false },
 	{ "runs", "release of 16 pages by runs of 8 bytes in each", test_runs, false },
 	{ "packs", "releases in packs of diffs, sent and written into the ring (root)", test_packs, false },
 };

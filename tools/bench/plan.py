@@ -9,7 +9,13 @@ BUFFERS = (4096, 8192, 16384, 32768, 65536)
 # Where the node is that hears of every bare release of a region.
 ANYWHERE, AT_WRITER, ELSEWHERE = "anywhere", "at the writer", "elsewhere"
 
+# Parameters of the module that hold from the next join on.
+READ_WHEN_JOINING = ("keep_after", "move_after", "peer_timeout_ms", "poll", "resume_ms")
+
 # Groups that others ask for by name.
+FETCH = "page fetch"
+LOCKS = "locks"
+BARRIERS = "barriers"
 SLEEPING = "page fetch, waiters sleep"
 SPINNING = "page fetch, waiters always spin"
 ORIG_PIPE = "ORIG and PIPE"
@@ -21,7 +27,7 @@ class Case:
     def __init__(self, word, group, tests, settings, nodes=(2,), full_settings=(), around=True,
                  manager=ANYWHERE, parameters=None):
         self.manager = manager
-        # Of the module, on all nodes, for the time of the case.
+        # Of the module, on all nodes, for the time of the case; those of READ_WHEN_JOINING let all join anew.
         self.parameters = parameters or {}
         self.word, self.group, self.tests, self.nodes = word, group, tests, nodes
         self.settings, self.full_settings, self.around = settings, full_settings, around
@@ -37,6 +43,9 @@ AXES = [(BUFFER, d) for d in DEPTHS] + [(b, DEPTH) for b in BUFFERS if b != BUFF
 PAIRS = [(b, d) for b in BUFFERS for d in DEPTHS]
 PATHS = ("msg", "write")
 
+# Who handles completions, and the group of its numbers; all in one run, side by side.
+POLLS = {who: f"completions, poll={who}" for who in ("direct", "workqueue", "softirq")}
+
 
 def pipes(pairs):
     """ORIG's competitors: packed buffers of so many bytes, so many under way, by both paths."""
@@ -44,17 +53,17 @@ def pipes(pairs):
 
 
 CASES = (
-    Case("fetch", "page fetch", ["fetch"],
+    Case("fetch", FETCH, ["fetch"],
          ["", "fetch=copy", "fetch=nocopy", "fetch=read"], around=False),
     Case("fetch", SLEEPING, ["fetch"], ["fetch=read"],
          full_settings=["fetch=copy", "fetch=nocopy"], around=False, parameters={"poll_us": 0}),
     Case("fetch", SPINNING, ["fetch"], ["fetch=read"], full_settings=["fetch=copy", "fetch=nocopy"],
          around=False, parameters={"poll_always": "Y"}),
-    Case("sequential", "page fetch", ["sequential"],
-         ["fetch=copy,around=off", "fetch=copy", "fetch=read"],
+    Case("sequential", FETCH, ["sequential"],
+         ["", "fetch=copy,around=off", "fetch=copy", "fetch=read"],
          full_settings=["fetch=nocopy", "fetch=read,around=off"]),
-    Case("lock", "locks", ["lock"], ["", "sync=rdma", "sync=rdma,algo=array"]),
-    Case("barrier", "barriers", ["barrier"], ["", "sync=rdma", "sync=rdma,algo=array"],
+    Case("lock", LOCKS, ["lock"], ["", "sync=rdma", "sync=rdma,algo=array"]),
+    Case("barrier", BARRIERS, ["barrier"], ["", "sync=rdma", "sync=rdma,algo=array"],
          nodes=(2, 4, 8)),
     Case("release", "releases", ["release"], ["", "diffpath=msg", "diffpath=write"],
          manager=AT_WRITER),
@@ -67,17 +76,21 @@ CASES = (
     Case("runs", "diffs by number of runs", ["runs"], ["diffpath=msg", "diffpath=write"],
          manager=AT_WRITER),
     Case("logp", "messages", ["logp"], [""]),
+    Case("curves", "messages, bursts of longer ones", ["curves"], [], full_settings=[""]),
     Case("packs", "packs of diffs, sent and by the ring", ["packs"],
          ["diff=pipe:65536:4,diffpath=msg"], manager=AT_WRITER),
     Case("pipe", ORIG_PIPE, ["release"],
          [*(f"diff=orig,diffpath={path}" for path in PATHS), *pipes(AXES)],
          full_settings=pipes([p for p in PAIRS if p not in AXES]), manager=AT_WRITER),
+    *(Case("poll", group, ["fetch", "lock", "barrier", "release"], [],
+           full_settings=["", "fetch=read,sync=rdma"], around=False, manager=AT_WRITER,
+           parameters={"poll": who}) for who, group in POLLS.items()),
 )
 
 # Rows of the plan for which the module offers nothing that a program could measure.
 NOT_OFFERED = (
-    ("LOCAL_INV in the kernel", "the module waits for none; "
-     "window_bind_invalidate is a program's, and kernel_reg_mr_2MiB the module's REG_MR"),
+    ("LOCAL_INV of a registration in the kernel", "the module waits for none; "
+     "window_local_inv is a program's, of a memory window, and kernel_reg_mr_2MiB the module's REG_MR"),
 )
 
 WORDS = ["floors", *dict.fromkeys(c.word for c in CASES)]

@@ -6,6 +6,9 @@ import re
 import shutil
 import subprocess
 
+from .goals import operation
+from .plan import BARRIERS, FETCH, POLLS
+
 HEAD = """set encoding utf8
 set datafile missing "?"
 set grid ytics lc rgb "#dddddd"
@@ -87,7 +90,11 @@ class Plotter:
         self._draw(name, body)
 
 
-MECHANISMS = ("inline", "gather", "batch")
+# As dsm-bench names them; by the ring go requests only, and their answers as they are.
+MECHANISMS = ("inline", "gather", "batch", "bulk")
+POLLED = ("fetch_cold", "fetch_again", "lock_remote", "lock_handover", "barrier_2", "release_1_word",
+          "release_128_words")
+BURST_BYTES = (16, 64, 256, 1024)
 
 
 def _by(results, kernel, name, group=None):
@@ -96,19 +103,19 @@ def _by(results, kernel, name, group=None):
             if r.kernel == kernel and r.name == name and group in (None, r.group)}
 
 
-def _numbered(results, kernel, pattern, setting=None):
+def _numbered(results, kernel, pattern, setting=None, group=None):
     """{number in the name: median} of names that match."""
     out = {}
     for r in results.rows.values():
         m = re.fullmatch(pattern, r.name)
-        if m and r.kernel == kernel and setting in (None, r.setting):
+        if m and r.kernel == kernel and setting in (None, r.setting) and group in (None, r.group):
             out[int(m[1])] = r.median
     return out
 
 
-def _settings(results, kernel, pattern):
+def _settings(results, kernel, pattern, group=None):
     return sorted({r.setting for r in results.rows.values()
-                   if r.kernel == kernel and re.fullmatch(pattern, r.name)})
+                   if r.kernel == kernel and re.fullmatch(pattern, r.name) and group in (None, r.group)})
 
 
 def _pipe(results, kernel, name):
@@ -154,22 +161,32 @@ def _curves(plotter, results, kernel):
                   [(s or "default", _numbered(results, kernel, r"runs_(\d+)", s))
                    for s in _settings(results, kernel, r"runs_(\d+)")], log=True)
     for pause in (0, 1000):
-        plotter.lines(f"logp-{pause}-{kernel}",
-                      f"Time per message of 16 bytes, pause of {pause} us, kernel {kernel}",
-                      "messages of a burst", "us",
-                      [(m, _numbered(results, kernel, rf"burst_{m}_16_pause_{pause}_of_(\d+)"))
-                       for m in MECHANISMS], log=True)
+        for size in BURST_BYTES:
+            plotter.lines(f"logp-{pause}" + (f"-{size}" if size != BURST_BYTES[0] else "") + f"-{kernel}",
+                          f"Time per message of {size} bytes, pause of {pause} us, kernel {kernel}",
+                          "messages of a burst", "us",
+                          [(m, _numbered(results, kernel, rf"burst_{m}_{size}_pause_{pause}_of_(\d+)"))
+                           for m in MECHANISMS], log=True)
     for way in ("one_way", "exchange"):
         plotter.lines(f"bandwidth-{way}-{kernel}", f"Messages, {way.replace('_', ' ')}, kernel {kernel}",
                       "bytes", "MiB/s", [(m, _numbered(results, kernel, rf"bandwidth_{way}_{m}_(\d+)"))
                                          for m in MECHANISMS], log=True, log_y=True)
-    barriers = [(s or "barrier", _numbered(results, kernel, r"barrier_(\d+)", s))
-                for s in _settings(results, kernel, r"barrier_(\d+)")]
+    barriers = [(s or "barrier", _numbered(results, kernel, r"barrier_(\d+)", s, BARRIERS))
+                for s in _settings(results, kernel, r"barrier_(\d+)", BARRIERS)]
     for way in ("polling", "events"):
         barriers.append((f"raw exchange, {way}",
                          _numbered(results, kernel, r"exchange_(\d+)_" + way)))
     plotter.lines(f"barrier-{kernel}", f"Barrier, nothing written, kernel {kernel}", "nodes", "us",
                   barriers)
+
+
+def _polls(plotter, results, kernel):
+    """What takes how long, by who handles completions."""
+    series = []
+    for who, group in POLLS.items():
+        series.append((who, {name: row.median for name in POLLED
+                             if (row := results.find(kernel, name, "", None, group))}))
+    plotter.bars(f"poll-{kernel}", f"By who handles completions, kernel {kernel}", "us", series)
 
 
 def drawable():
@@ -184,7 +201,7 @@ def draw(results, goals, kernels, directory, terminals=TERMINALS):
     plotter = Plotter(directory, terminals)
     fetch = []
     for kernel in kernels:
-        points = _by(results, kernel, "fetch_cold")
+        points = _by(results, kernel, "fetch_cold", FETCH)
         for name in ("ib_read_lat_4096", "chained_read_events"):
             row = results.find(kernel, name)
             if row and points:
@@ -192,10 +209,11 @@ def draw(results, goals, kernels, directory, terminals=TERMINALS):
         fetch.append((kernel, points))
     plotter.bars("fetch", "Cold fetch of a page, and floors", "us", fetch)
     plotter.bars("goals", "Ratio reached / ratio allowed (1 = reached)", "", [
-        (kernel, {g["name"].split(", against")[0]: round(g["ratio"] / g["goal"], 3)
+        (kernel, {operation(g).split(", against")[0]: round(g["ratio"] / g["goal"], 3)
                   for g in goals if g["kernel"] == kernel and g["ratio"] is not None and g["goal"]})
         for kernel in kernels])
     for kernel in kernels:
         _curves(plotter, results, kernel)
         _pipes(plotter, results, kernel)
+        _polls(plotter, results, kernel)
     return plotter.made

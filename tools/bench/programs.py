@@ -4,9 +4,13 @@
 import os
 import re
 import shutil
-import statistics
+import signal
+import subprocess
+import tempfile
+import time
 
-from vm.cluster import Cluster, GuestError
+from vm import clock
+from vm.cluster import Cluster, ClusterError, GuestError
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 APPS = os.path.join(TOP, "build/user/apps")
@@ -19,7 +23,12 @@ SHORT = {
     "barnes": "--steps 2", "fft": "--transforms 2", "ocean": "--steps 2", "em3d": "--iterations 40",
     "ilink": "", "is": "--iterations 40", "radix": "--rounds 15",
 }
-SECONDS = 600
+# Of a run, by the clock of vm/clock.py; then how long a program that was killed may take to end.
+SECONDS, END_SECONDS, POLL_SECONDS = 600, 60, 0.1
+REGION, REGION_MIB = "papers", 16	# its size is at least this
+HOMES = "/tmp/papers-homes"
+MEM_MIB = 1024	# of a guest, at least
+HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 # What computes gives way to whatever else wants to run: soft-RoCE's threads, which stand for an adapter.
 IDLE = ("chrt", "--idle", "0")
 # A computing guest may let its peers wait for long on a busy host.
@@ -38,10 +47,67 @@ class Refused(Exception):
     """A region with these settings cannot be made; the reason."""
 
 
-def cluster(nodes, kernel, names, folder, cpus=1):
-    """Guests with the programs."""
-    return Cluster(nodes=nodes, cpus=cpus, kernel=kernel, add=files(names, folder), programs=["chrt"],
-                   peer_timeout_ms=PEER_TIMEOUT_MS)
+class Failed(Exception):
+    """A run did not end well, or too late; the reason in one line."""
+
+
+class Machines:
+    """Guests with the programs; others in their place after a run that left them in a state nobody knows.
+
+    What the kernel logs of guests that were given up say is in `faults`, and so are leaks.
+    """
+
+    def __init__(self, nodes, kernel, names, cpus=1, mem_mib=MEM_MIB):
+        self.nodes, self.kernel, self.names, self.cpus, self.mem_mib = nodes, kernel, names, cpus, mem_mib
+        self.folder = tempfile.TemporaryDirectory()
+        self.faults = []
+        self.now = self.huge_pages = self.never = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.give_up(None if kind is None else value)
+        self.folder.cleanup()
+
+    @property
+    def c(self):
+        """The cluster; boots it if there is none. ClusterError if it does not come up, now or the last time."""
+        if self.never:
+            raise ClusterError(self.never)
+        if not self.now:
+            c = Cluster(nodes=self.nodes, cpus=self.cpus, mem=f"{self.mem_mib}M", kernel=self.kernel,
+                        add=files(self.names, self.folder.name), programs=["chrt"], peer_timeout_ms=PEER_TIMEOUT_MS)
+            try:
+                c.__enter__()
+            except (ClusterError, GuestError) as e:
+                self.never = f"no guests: {e}"
+                raise ClusterError(self.never) from e
+            self.now = c
+            self.huge_pages = huge_pages(c)
+        return self.now
+
+    def give_up(self, error=None):
+        """End the guests; error: why they are not fit for another run."""
+        c, self.now = self.now, None
+        if not c:
+            return
+        try:
+            c.__exit__(type(error) if error else None, error, None)
+        except (ClusterError, GuestError) as e:
+            if e is not error:
+                self.faults.append(str(e))
+
+    def mend(self, error):
+        """After a run that failed: no region is left, or the guests are not used any more."""
+        try:
+            if self.now and all(node.alive() for node in self.now.nodes):
+                gone = self.now.nodes[0].run(["dsmctl", "region", "destroy", REGION])
+                if not gone.status or "no such region" in gone.err.lower():
+                    return
+        except (ClusterError, GuestError):
+            pass
+        self.give_up(error)
 
 
 def words_of(name, size, short):
@@ -56,12 +122,47 @@ def files(names, folder):
     return [os.path.join(APPS, name) for name in names] + plain
 
 
+def space_mib(name, words, workers):
+    """MiB of shared memory that the program needs, as it tells itself; Failed if it does not."""
+    r = subprocess.run([os.path.join(APPS, "plain", name), *words, "--space", str(workers)], capture_output=True,
+                       text=True, check=False)
+    if r.returncode:
+        raise Failed((r.stderr or r.stdout).strip())
+    return max(REGION_MIB, -(-int(r.stdout) >> 20))
+
+
+def guest_mib(space):
+    """MiB of a guest: all pages of a region, as many again as twins, and what the check of a result takes."""
+    return max(MEM_MIB, 640 + 3 * space)
+
+
 def parse(text):
-    """What a program printed: seconds, and the counters of all nodes."""
-    seconds = re.search(r" time_s=([\d.]+)", text)
+    """What a program printed: a dict of its options, seconds, checksum, and the counters of all nodes."""
+    line = re.search(r"^\S+:((?: \w[\w-]*=\S+)*?) ranks=\d+ threads=\d+ time_s=([\d.]+)(.*)$", text, re.M)
     counters = re.search(r"^\S+: counters: (.*)$", text, re.M)
-    return (float(seconds[1]) if seconds else None,
-            {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", counters[1])} if counters else {})
+    if not line:
+        return {}
+    said = dict(re.findall(r"(\w+)=([^\s:]+)", line[3]))
+    return {"options": dict(word.split("=") for word in line[1].split()), "seconds": float(line[2]),
+            "sum": said.get("sum"), "mean": float(said["mean"]) if "mean" in said else None,
+            "within": float(said.get("within", 0)),
+            "counters": {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", counters[1])} if counters else {}}
+
+
+def differs(before, after):
+    """How the result of a run differs from that without dsm: words, or None. Both: of parse()."""
+    if not before or not after:
+        return "no line with a result"
+    if before["options"] != after["options"]:
+        return f"other options: {after['options']}, not {before['options']}"
+    if before["sum"] or after["sum"]:
+        return None if before["sum"] == after["sum"] else f"the checksum is {after['sum']}, without dsm {before['sum']}"
+    if before["mean"] is None or after["mean"] is None:
+        return "no checksum"
+    # What is no number is within no bound.
+    if abs(before["mean"] - after["mean"]) <= before["within"]:
+        return None
+    return f"the mean is {after['mean']!r}, without dsm {before['mean']!r}: more than {before['within']:g} apart"
 
 
 def adapters(c):
@@ -70,30 +171,80 @@ def adapters(c):
             ("adapters go first" if c.adapters_first else "adapters wait for a turn like all others"))
 
 
-def alone(c, name, words):
-    """Seconds of the program without dsm."""
-    return parse(c.nodes[0].check([*IDLE, f"/work/plain-{name}", *words], timeout=SECONDS).out)[0]
+def reason(name, results):
+    """Why a run failed: what the first program that failed said last."""
+    for rank, r in enumerate(results):
+        if r.status:
+            said = (r.err + r.out).strip().splitlines()
+            return f"{name}, rank {rank}: status {r.status}: {' '.join(said[-1:])[-200:]}"
+    return None
 
 
-def shared(c, name, words, count, policy, homes=None, keep_homes=None):
-    """Seconds and counters on so many nodes, in a region of its own; Refused if there is none.
+def wait_all(name, jobs, seconds):
+    """The results of jobs that wait for each other; Failed if one fails, or not all have ended in time."""
+    end = clock.now() + seconds
+    late = False
+    while not late and not all(job.done() for job in jobs):
+        if any(job.done() and job.status for job in jobs) or any(job.channel.gone for job in jobs):
+            break
+        late = clock.now() > end
+        time.sleep(POLL_SECONDS)
+    ended = [job.wait(1) for job in jobs if job.done()]
+    left = [job for job in jobs if not job.done()]
+    for job in left:
+        job.signal(signal.SIGKILL)
+    for job in left:
+        job.wait(END_SECONDS)
+    wrong = reason(name, ended)
+    if wrong or left:
+        raise Failed(wrong or (f"{name}: no end after {seconds} s" if late else f"{name}: a guest is gone"))
+    return ended
 
-    homes, keep_homes: files in the first guest, with homes for the pages, and for those that the run makes.
+
+def alone(c, name, words, seconds):
+    """What the program without dsm printed."""
+    job = c.nodes[0].start([*IDLE, f"/work/plain-{name}", *words])
+    return printed_by(wait_all(f"{name} without dsm", [job], seconds)[0])
+
+
+def printed_by(result):
+    """parse() of what a job printed; Failed if there is nothing."""
+    printed = parse(result.out)
+    if not printed:
+        raise Failed(f"no line with a result: {result.out[-200:]}")
+    return printed
+
+
+def shared(c, name, words, count, policy, seconds, mib, homes=None, keep_homes=False):
+    """What the program printed on so many nodes, in a region of its own; Refused if there is none.
+
+    homes: for the pages, as another run with keep_homes left them under that name.
     """
-    made = c.nodes[0].run(["dsmctl", "region", "create", "papers", "256M", *policy.split(",")])
+    made = c.nodes[0].run(["dsmctl", "region", "create", REGION, f"{mib}M", *policy.split(",")])
     if made.status:
         raise Refused(made.err.strip().removeprefix("dsmctl: region create: "))
     if homes:
-        c.nodes[0].check(["dsmctl", "homes", "load", "papers", homes])
-    jobs = [node.start([*IDLE, f"/work/{name}", "-r", "papers", "--no-verify", *words],
+        c.nodes[0].write(homes.encode(), HOMES)
+        c.nodes[0].check(["dsmctl", "homes", "load", REGION, HOMES])
+    jobs = [node.start([*IDLE, f"/work/{name}", "-r", REGION, "--no-verify", *words],
                        env={"DSM_RANK": node.index, "DSM_RANKS": count}) for node in c.nodes[:count]]
-    results = [job.wait(SECONDS) for job in jobs]
+    results = wait_all(f"{name}, {policy}", jobs, seconds)
+    printed = printed_by(results[0])
     if keep_homes:
-        c.nodes[0].check(["dsmctl", "homes", "save", "papers", keep_homes])
-    c.nodes[0].check(["dsmctl", "region", "destroy", "papers"])
-    if any(r.status for r in results):
-        raise GuestError(f"{name}, {policy}: " + "".join(r.out + r.err for r in results))
-    return parse(results[0].out)
+        c.nodes[0].check(["dsmctl", "homes", "save", REGION, HOMES])
+        printed["homes"] = c.nodes[0].read(HOMES)
+    c.nodes[0].check(["dsmctl", "region", "destroy", REGION])
+    return printed
+
+
+def huge_pages(c, setting=None):
+    """Set transparent huge pages in all guests; what they were, "none" in a kernel without."""
+    found = re.search(r"\[(\w+)\]", c.nodes[0].run(["cat", HUGE_PAGES]).out)
+    before = found[1] if found else "none"
+    if setting and before != setting:
+        for node in c.nodes:
+            node.check(["sh", "-c", f"echo {setting} > {HUGE_PAGES}"])
+    return before
 
 
 def whole_ns(run):
@@ -102,38 +253,78 @@ def whole_ns(run):
 
 
 class Bench:
-    """Runs of one cluster, each the median of some, and what they were without dsm."""
+    """Runs on guests, each the median of some, checked against and compared with what they were without dsm.
 
-    def __init__(self, c, size, short, repetitions, nodes=(2,), policies=("home=first-touch",)):
-        self.c, self.size, self.short, self.repetitions = c, size, short, repetitions
-        self.nodes, self.policies = nodes, policies
-        self.before = {}
+    A run that failed, or a region that was refused, is a value: Failed or Refused. Everything that ran is in `runs`.
+    """
 
-    def words(self, name, more):
-        """Arguments of a program; more: further ones by name."""
-        return [*words_of(name, self.size, self.short), *more.get(name, ())]
+    def __init__(self, machines, size, short, repetitions, nodes=(2,), policies=("home=first-touch",), seconds=SECONDS):
+        self.machines, self.size, self.short, self.repetitions = machines, size, short, repetitions
+        self.nodes, self.policies, self.seconds = nodes, policies, seconds
+        self.runs = {}
 
-    def alone(self, name, words=None):
-        """Without dsm; measured once."""
-        words = words or self.words(name, {})
-        key = (name, *words)
-        if key not in self.before:
-            seconds = statistics.median(alone(self.c, name, words) for _ in range(self.repetitions))
-            self.before[key] = {"program": name, "words": words, "nodes": 0, "seconds": seconds}
-        return self.before[key]
+    def words(self, name, more=()):
+        """Arguments of a program; more: further ones."""
+        return [*words_of(name, self.size, self.short), *more]
 
-    def run(self, name, count, policy, words=None, threads=1, repetitions=None, **homes):
-        """A run, the one with the median time; or Refused, as a value. homes: as shared() takes them."""
-        words = words or self.words(name, {})
-        before = self.alone(name, words)["seconds"]
-        all_words = [*words, *(["-t", str(threads)] if threads > 1 else [])]
+    def _attempt(self, what, thp, repetitions):
+        """What so many runs printed, by their time; Failed or Refused."""
         try:
-            runs = sorted((shared(self.c, name, all_words, count, policy, **homes)
-                           for _ in range(repetitions or self.repetitions)),
-                          key=lambda run: run[0])
+            c = self.machines.c
+            huge_pages(c, thp or self.machines.huge_pages)
+            return sorted((what(c) for _ in range(repetitions)), key=lambda printed: printed["seconds"])
         except Refused as e:
             return e
-        seconds, counters = runs[len(runs) // 2]
-        return {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy,
-                "seconds": seconds, "fastest": runs[0][0], "slowest": runs[-1][0], "speedup": before / seconds,
-                "counters": counters}
+        except (Failed, ClusterError, GuestError) as e:
+            self.machines.mend(e)
+            return Failed(" ".join(str(e).split())[:300])
+
+    @staticmethod
+    def _facts(printed):
+        """Of runs in the order of their times: the median one's, and how far they lie apart."""
+        middle = printed[len(printed) // 2]
+        return {**middle, "fastest": printed[0]["seconds"], "slowest": printed[-1]["seconds"],
+                "repetitions": len(printed)}
+
+    def alone(self, name, words=None, thp=None):
+        """Without dsm; measured once. thp: transparent huge pages are to be always or never there."""
+        words = words or self.words(name)
+        key = (name, *words, 0, thp, self.repetitions)
+        if key not in self.runs:
+            got = self._attempt(lambda c: alone(c, name, words, self.seconds), thp, self.repetitions)
+            self.runs[key] = got if isinstance(got, Exception) else \
+                {"program": name, "words": words, "nodes": 0, "thp": thp, **self._facts(got)}
+        return self.runs[key]
+
+    def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, **homes):
+        """A run, the one with the median time; its speedup is None if it has never run without dsm.
+
+        homes: as shared() takes them.
+        """
+        words = words or self.words(name)
+        before = self.alone(name, words, thp)
+        repetitions = repetitions or self.repetitions
+        key = (name, *words, count, policy, threads, thp, repetitions, *sorted(homes.items()))
+        if key not in self.runs:
+            self.runs[key] = self._run(before, name, count, policy, words, threads, repetitions, thp, homes)
+        return self.runs[key]
+
+    def _run(self, before, name, count, policy, words, threads, repetitions, thp, homes):
+        all_words = [*words, *(["-t", str(threads)] if threads > 1 else [])]
+        try:
+            mib = space_mib(name, words, count * threads)
+        except Failed as e:
+            return e
+        got = self._attempt(lambda c: shared(c, name, all_words, count, policy, self.seconds, mib, **homes), thp,
+                            repetitions)
+        if isinstance(got, Exception):
+            return got
+        known = not isinstance(before, Exception)
+        for printed in got if known else ():
+            wrong = differs(before, printed)
+            if wrong:
+                return Failed(f"{name}, {policy}: WRONG, {wrong}")
+        facts = self._facts(got)
+        return {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy, "thp": thp,
+                "region_mib": mib, "verified": known,
+                "speedup": before["seconds"] / facts["seconds"] if known else None, **facts}

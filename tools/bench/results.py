@@ -30,6 +30,12 @@ class Row:
         """Messages of one trial, sent and received by the measuring node, or sent by all."""
         return self.over("messages")
 
+    @property
+    def trials(self):
+        """Trials of a repetition in words: least and most, if some have fewer."""
+        least, most = self.over("n", min), self.over("n", max)
+        return f"{most:.0f}" if least == most else f"{least:.0f}..{most:.0f}"
+
     def as_dict(self):
         """For JSON."""
         return {"kernel": self.kernel, "nodes": self.nodes, "group": self.group,
@@ -37,7 +43,8 @@ class Row:
                 "median": self.median, "min": self.over("median", min),
                 "max": self.over("median", max), "p10": self.over("p10"), "p90": self.over("p90"),
                 "messages": self.messages, "bytes": self.over("bytes"),
-                "trials": self.over("n", max), "repetitions": self.repetitions}
+                "trials": self.over("n", max), "trials_least": self.over("n", min),
+                "repetitions": self.repetitions}
 
 
 class Results:
@@ -149,11 +156,11 @@ def table(results):
             group = (row.kernel, row.nodes, row.group)
             out += ["", f"{row.group}, {row.nodes} nodes, kernel {row.kernel}",
                     f"  {'operation':34} {'setting':30} {'median':>9} {'min':>9} {'max':>9} "
-                    f"{'unit':5} {'msgs':>5} {'bytes':>8} {'trials':>6}"]
+                    f"{'unit':5} {'msgs':>5} {'bytes':>8} {'trials':>9}"]
         out.append(f"  {row.name:34} {row.setting or 'as it is':30} {figure(row.median):>9} "
                    f"{figure(row.over('median', min)):>9} {figure(row.over('median', max)):>9} "
                    f"{row.unit:5} {figure(row.messages):>5} {figure(row.over('bytes')):>8} "
-                   f"{row.over('n', max):6.0f}")
+                   f"{row.trials:>9}")
     for title, entries in (("Refused by the module:", results.refused),
                            ("Did not end well:", results.failed)):
         if entries:

@@ -3,14 +3,23 @@
 """The papers' tables: the runs that each needs, its rows, and what the papers have in their place.
 
 A row is a dict: label, cells under the table's columns, and of ours also run (what programs.Bench.run()
-gives), parts (shares of all nodes' time) and speedup. Never prints.
+gives), parts (shares of all nodes' time) and speedup, or failed (the reason). Never prints.
+
+Each table runs the programs as its paper did: its words, at any size, and its paper's sizes at `paper`.
 """
 from bench import programs, seeds
-from bench.programs import Refused
+from bench.programs import Failed, Refused
 
-HOMES = "/tmp/papers-homes"
-# As the papers had it: tiles of two owners in a page.
-FALSE_SHARING = {"lu": ("--pad", "0")}
+# The tree under locks, a lock for each molecule or cell, tiles of two owners in a page.
+CASHMERE_WORDS = {"barnes": ("--spatial", "0"), "lu": ("--pad", "0"), "water-nsquared": ("--group", "1"),
+                  "water-spatial": ("--group", "1")}
+# The tree by regions of space; LU and Ocean with one writer for each page, as the text has it.
+HLRC_WORDS = {"barnes": ("--spatial", "1"), "lu": ("--pad", "1"), "ocean": ("--strips", "1"),
+              "water-nsquared": ("--group", "1"), "water-spatial": ("--group", "1")}
+HLRC_PAPER = {"barnes": ("--bodies", "262144"), "lu": ("--n", "2048"), "water-nsquared": ("--molecules", "32768"),
+              "water-spatial": ("--molecules", "262144")}
+# SPLASH-2's Barnes, and both others not contiguous.
+DIFFS_WORDS = {"barnes": ("--spatial", "0"), "lu": ("--pad", "0"), "ocean": ("--strips", "0")}
 # Parts of all nodes' time, as the papers have them; what is left is the program's own.
 CASHMERE_PARTS = (("protocol", ("ns_protocol",)), ("page locks", ("ns_wait_page_lock",)),
                   ("wait", ("ns_wait_lock", "ns_wait_barrier", "ns_wait_flag")),
@@ -33,7 +42,7 @@ def handlers(run):
 
 def count(n):
     """A count as the papers print it, in thousands."""
-    return "-" if n is None else f"{n / 1000:.1f} K" if n >= 100 else str(n)
+    return f"{n / 1000:.1f} K" if n >= 100 else f"{n:g}"
 
 
 def percent(share):
@@ -42,19 +51,50 @@ def percent(share):
 
 
 def ours(label, run, cells, parts=None):
-    """A row of a run, or of one that was refused."""
+    """A row of a run, or of one that was refused or failed."""
     if isinstance(run, Refused):
         return {"label": label, "cells": [f"not here: {run}"]}
-    return {"label": label, "cells": [f"{run['seconds']:.2f}", f"{run['speedup']:.2f}", *cells(run)], "run": run,
+    if isinstance(run, Failed):
+        return {"label": label, "cells": [f"failed: {run}"], "failed": str(run)}
+    speedup = "no time without dsm" if run["speedup"] is None else f"{run['speedup']:.2f}"
+    return {"label": label, "cells": [f"{run['seconds']:.2f}", speedup, *cells(run)], "run": run,
             "speedup": run["speedup"], "parts": breakdown(run, parts) if parts else None}
 
 
-def before(run):
-    """The row of the sequential program."""
+def before(run, words=()):
+    """The row of the sequential program with these arguments."""
+    if isinstance(run, Exception):
+        return {**ours("without dsm", run, None), "words": words}
     return {"label": "without dsm", "cells": [f"{run['seconds']:.2f}"], "run": run}
 
 
-class Speedups:
+def heading(name, rows):
+    """A program with all its options, as it printed them; the arguments of its first row, if it never ran."""
+    for row in rows:
+        if "run" in row:
+            return " ".join([name, *(f"{key}={value}" for key, value in row["run"]["options"].items())])
+    return " ".join([name, *rows[0].get("words", ())]) if rows else name
+
+
+class Table:
+    """What all tables have."""
+
+    papers, programs, columns = (), (), ()
+    cpus = repetitions = 1
+    more, at_paper = {}, {}	# words of programs: at any size, and at `paper` only
+    differs = ""	# in what the runs differ from the papers', beside machines
+
+    def words(self, bench, name):
+        """Arguments of a program in this table."""
+        paper = self.at_paper.get(name, ()) if bench.size == "paper" else ()
+        return bench.words(name, (*self.more.get(name, ()), *paper))
+
+    def largest(self, bench, name):
+        """Arguments of its runs that need most memory."""
+        return self.words(bench, name)
+
+
+class Speedups(Table):
     """Time, speedup and traffic on each number of nodes."""
 
     key, title = "speedups", "Speedups and traffic, beside the Cashmere and HLRC papers' tables"
@@ -62,7 +102,7 @@ class Speedups:
     programs = programs.PROGRAMS
     columns = ("seconds", "speedup", "transfers", "invalid.", "diffs", "messages", "page", "lock", "barrier", "diffs",
                "overhead", "handlers")
-    cpus = 1
+    differs = "programs as this tree has them by default, not as either paper"
 
     @staticmethod
     def cells(run):
@@ -73,25 +113,46 @@ class Speedups:
 
     def rows(self, bench, name):
         """Of one program."""
-        yield before(bench.alone(name))
+        words = self.words(bench, name)
+        yield before(bench.alone(name, words), words)
         for policy in bench.policies:
             for nodes in bench.nodes:
-                yield ours(f"{nodes}, {policy}", bench.run(name, nodes, policy), self.cells, HLRC_PARTS)
-        if name in seeds.FIGURES:
-            paper, size, seconds, processors, speedup, *counts = seeds.FIGURES[name]
-            yield {"label": f"{paper}: {size}, {processors} processors", "cells":
-                   [f"{seconds:g} on 1", f"{speedup:g}", *(count(None if n is None else int(1000 * n)) for n in counts)]}
+                yield ours(f"{nodes}, {policy}", bench.run(name, nodes, policy, words), self.cells, HLRC_PARTS)
+        yield from cashmere_rows(name, "csm-none", 3)
+        yield from hlrc_rows(name)
 
 
-class Cashmere:
+def cashmere_rows(name, preset, columns=4):
+    """What tables 3 to 6 have of a preset, with so many counts; nothing if they have not this program."""
+    if name not in seeds.TABLE4:
+        return
+    i = seeds.CASHMERE_PRESETS.index(preset)
+    size, space, *seconds = seeds.CASHMERE_SIZES[name]
+    for processors, table, one in ((32, seeds.TABLE4, seconds[0]), (16, seeds.TABLE6, seconds[1])):
+        speedup, *counts = (column[i] for column in table[name])
+        yield {"label": f"  Cashmere, {preset}: {size}, {space}, {processors} processors",
+               "cells": [f"{one:g} on 1", speedup, *(f"{n} K" for n in counts[:columns])]}
+
+
+def hlrc_rows(name, *words):
+    """What tables 1 and 5 have of it, and words of the figures."""
+    if name in seeds.TABLE5:
+        size, space, seconds = seeds.HLRC_SIZES[name]
+        yield {"label": f"  HLRC: {size}, {space}, 8 machines",
+               "cells": [f"{seconds:g} on 1", f"{seeds.TABLE5[name]:g}", *words]}
+
+
+class Cashmere(Table):
     """Table 4 and figure 1: all presets on the same homes."""
 
-    key, title = "cashmere", "Cashmere, table 4 and figure 1: each preset on the homes of one run"
+    key, title = "cashmere", "Cashmere, tables 3 to 6 and figure 1: each preset on the homes of one run"
     papers = ("Cashmere",)
     programs = tuple(seeds.TABLE4)
     columns = ("seconds", "speedup", "transfers", "invalid.", "diffs", "migrations", "protocol", "page locks", "wait",
                "message", "handlers")
-    cpus = 1
+    more = CASHMERE_WORDS
+    differs = ("LU deals columns of tiles out to nodes, as the paper's; nothing of one level; figure 1's numbers "
+               f"{seeds.UNTOLD}")
 
     @staticmethod
     def cells(run):
@@ -105,26 +166,32 @@ class Cashmere:
     def rows(self, bench, name):
         """Of one program: what the paper has stands below each preset."""
         nodes = max(bench.nodes)
-        words = bench.words(name, FALSE_SHARING)
-        yield before(bench.alone(name, words))
-        bench.run(name, nodes, "preset=csm-dms", words, repetitions=1, keep_homes=HOMES)
-        for i, preset in enumerate((*seeds.CASHMERE_PRESETS, "csm-adb")):
+        words = self.words(bench, name)
+        yield before(bench.alone(name, words), words)
+        first = bench.run(name, nodes, "preset=csm-dms", words, repetitions=1, keep_homes=True)
+        if isinstance(first, Exception):
+            yield ours(f"{nodes}, csm-dms, for homes", first, self.cells)
+        homes = {} if isinstance(first, Exception) else {"homes": first["homes"]}
+        for preset in (*seeds.CASHMERE_PRESETS, "csm-adb"):
             policy = f"preset={preset}" + ("" if "-mg" in preset else ",home=first-touch")
-            yield ours(f"{nodes}, {preset}", bench.run(name, nodes, policy, words, homes=HOMES), self.cells, CASHMERE_PARTS)
-            if i < len(seeds.CASHMERE_PRESETS):
-                speedup, *counts = (column[i] for column in seeds.TABLE4[name])
-                yield {"label": "  Cashmere, 32 processors", "cells": ["", speedup, *(f"{n} K" for n in counts)]}
+            label = f"{nodes}, {preset}" + ("" if homes else ", homes its own")
+            yield ours(label, bench.run(name, nodes, policy, words, **homes), self.cells, CASHMERE_PARTS)
+            if preset in seeds.CASHMERE_PRESETS:
+                yield from cashmere_rows(name, preset)
+            else:
+                yield {"label": "  Cashmere, csm-adb", "cells": [seeds.ADB]}
 
 
-class Hlrc:
+class Hlrc(Table):
     """Table 5, figures 2 and 3: speedups, copies, sizes of messages."""
 
-    key, title = "hlrc", "HLRC over VIA, table 5, figures 2 and 3: no copy against copy, sizes of messages"
+    key, title = "hlrc", "HLRC over VIA, tables 1 and 5, figures 2 and 3: no copy against copy, sizes of messages"
     papers = ("HLRC",)
     programs = tuple(seeds.TABLE5)
     columns = ("seconds", "speedup", "computing", "page", "lock", "barrier", "diffs", "overhead", "handlers", "< 256 B",
                "< 1 KiB", "< 4 KiB", "larger")
-    cpus = 1
+    more, at_paper = HLRC_WORDS, HLRC_PAPER
+    differs = "LU and Ocean have one writer for each page, as the text says of the paper's"
 
     @staticmethod
     def cells(run):
@@ -135,67 +202,88 @@ class Hlrc:
 
     def rows(self, bench, name):
         """Of one program."""
-        yield before(bench.alone(name))
+        words = self.words(bench, name)
+        yield before(bench.alone(name, words), words)
         for nodes in bench.nodes:
-            yield ours(f"{nodes}, no copy", bench.run(name, nodes, "preset=hlrc-nocopy,home=first-touch"), self.cells,
-                       HLRC_PARTS)
+            run = bench.run(name, nodes, "preset=hlrc-nocopy,home=first-touch", words)
+            yield ours(f"{nodes}, no copy", run, self.cells, HLRC_PARTS)
         nodes = max(bench.nodes)
-        yield ours(f"{nodes}, copy", bench.run(name, nodes, "preset=hlrc-copy,home=first-touch"), self.cells, HLRC_PARTS)
-        yield {"label": "HLRC, 8 machines", "cells": ["", f"{seeds.TABLE5[name]:g}",
-                                                      f"{seeds.FIGURE2}; {seeds.FIGURE3}"]}
+        run = bench.run(name, nodes, "preset=hlrc-copy,home=first-touch", words)
+        yield ours(f"{nodes}, copy", run, self.cells, HLRC_PARTS)
+        yield from hlrc_rows(name, f"{seeds.FIGURE2}; {seeds.FIGURE3}")
 
 
-class Diffs:
+class Diffs(Table):
     """ORIG against PIPE."""
 
     key, title = "diffs", "ORIG against PIPE: one diff and its acknowledgement, or packed and pipelined"
     papers = ("ORIG and PIPE",)
-    programs = tuple(seeds.DIFFS)
+    programs = tuple(seeds.AVERAGES)
     columns = ("seconds", "speedup", "barrier", "diffs", "mean bytes", "intervals", "per interval", "diff MB", "all MB")
-    cpus = 1
+    more = DIFFS_WORDS
+    differs = "averages of a node, ours and the paper's; homes in blocks and by first touch, when few diffs are left"
 
     @staticmethod
     def cells(run):
         """Behind seconds and speedup."""
-        n = run["counters"]
+        n, nodes = run["counters"], run["nodes"]
         diffs, intervals, size = (n.get(key, 0) for key in ("diffs", "intervals", "diff_bytes"))
         whole = n.get("message_bytes", 0) + n.get("transfer_bytes", 0)
-        return [percent(breakdown(run, HLRC_PARTS)["barrier"]), count(diffs), f"{size / max(1, diffs):.0f}", count(intervals),
-                f"{diffs / max(1, intervals):.1f}", f"{size / 1e6:.1f}", f"{whole / 1e6:.1f}"]
+        return [percent(breakdown(run, HLRC_PARTS)["barrier"]), count(diffs / nodes), f"{size / max(1, diffs):.0f}",
+                count(intervals / nodes), f"{diffs / max(1, intervals):.1f}", f"{size / nodes / 1e6:.1f}",
+                f"{whole / nodes / 1e6:.1f}"]
 
     def rows(self, bench, name):
         """Of one program."""
         nodes = max(bench.nodes)
-        words = bench.words(name, FALSE_SHARING)
-        yield before(bench.alone(name, words))
+        words = self.words(bench, name)
+        yield before(bench.alone(name, words), words)
         for preset in ("hlrc-orig", "hlrc-pipe"):
-            # Homes in blocks, as there: with first touch the programs hardly make diffs.
             for homes in ("block:16", "first-touch"):
-                yield ours(f"{nodes}, {preset}, home={homes}", bench.run(name, nodes, f"preset={preset},home={homes}", words),
-                           self.cells, HLRC_PARTS)
-        yield {"label": "ORIG and PIPE", "cells": ["", "", seeds.DIFFS[name]]}
+                run = bench.run(name, nodes, f"preset={preset},home={homes}", words)
+                yield ours(f"{nodes}, {preset}, home={homes}", run, self.cells, HLRC_PARTS)
+        diff_mb, diffs, size, intervals, each, all_mb = seeds.AVERAGES[name]
+        yield {"label": "  ORIG and PIPE, 16 machines",
+               "cells": ["", "", "", diffs, size, intervals, each, diff_mb, all_mb]}
+        yield {"label": "", "cells": [seeds.DIFF_WORDS[name]]}
 
 
-class Startx:
+class Startx(Table):
     """Matrix multiplication, by machines and processors of each."""
 
-    key, title = "startx", "StarT-X, table 2: matrices of 1024 rows, P = processors of each machine, + between machines"
+    key, title = "startx", "StarT-X, table 2: P = processors of each machine, + between machines"
     papers = ("StarT-X",)
     programs = ("matmul",)
-    columns = ("seconds", "speedup", "StarT-X, s", "its ratio to 1+1")
+    columns = ("seconds", "speedup", "StarT-X, rows", "its seconds", "its ratio to 1+1")
     cpus = 2
+    differs = "shared memory in place of messages; matrices of 2048 and 4096 rows at size paper only"
+
+    @staticmethod
+    def sizes(bench):
+        """Of the matrices, by size: rows, and the paper's column."""
+        if bench.size == "paper":
+            return list(zip(seeds.STARTX_SIZES, range(3)))
+        return [(160 if bench.size == "tiny" else 1024, 0)]
+
+    def largest(self, bench, name):
+        return bench.words(name, ("--n", str(self.sizes(bench)[-1][0])))
 
     def rows(self, bench, name):
         """The only program."""
-        words = ["--n", "1024"]
-        yield before(bench.alone(name, words))
-        for (machines, processors), seconds in seeds.STARTX.items():
-            if machines > max(bench.nodes) or processors > self.cpus:
-                continue
-            theirs = [f"{seconds:g}", f"{seeds.STARTX[2, 1] / seconds:.2f}"]
-            yield ours("P = " + "+".join([str(processors)] * machines),
-                       bench.run(name, machines, "home=first-touch", words=words, threads=processors),
-                       lambda _, theirs=theirs: theirs)
+        for rows, column in self.sizes(bench):
+            words = bench.words(name, ("--n", str(rows)))
+            yield before(bench.alone(name, words), words)
+            for machines, theirs in seeds.STARTX.items():
+                cells = [str(seeds.STARTX_SIZES[column]), *self.theirs(theirs[column], seeds.STARTX[1, 1][column])]
+                here = len(machines) <= max(bench.nodes) and machines[0] <= self.cpus
+                label = f"P = {'+'.join(map(str, machines))}, {rows} rows"
+                if here:
+                    yield ours(label, bench.run(name, len(machines), "home=first-touch", words, machines[0]),
+                               lambda _, cells=cells: cells)
+                else:
+                    yield {"label": label, "cells": ["", "", *cells]}
 
-
-TABLES = {table.key: table for table in (Speedups(), Cashmere(), Hlrc(), Diffs(), Startx())}
+    @staticmethod
+    def theirs(seconds, base):
+        """The paper's cells; NA is its own word."""
+        return [seconds, f"{float(base) / float(seconds):.2f}" if "NA" not in (seconds, base) else "NA"]

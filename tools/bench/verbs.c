@@ -438,48 +438,59 @@ static void registering(void)
 	exchange_once(false, false);
 }
 
+/* Work requests in one chain, only the last signalled, from posting to its completion; us. */
+static double chain(struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	double begin = now_ns();
+	struct ibv_wc wc;
+
+	if (ibv_post_send(links[0].id->qp, wr, &bad))
+		fail("windows");
+	complete(&wc);
+	return (now_ns() - begin) / 1e3;
+}
+
 /*
  * What a program can reach of REG_MR + LOCAL_INV: a memory window bound and invalidated on the
- * send queue, in one chain. Devices without windows of type 2 have no such line.
+ * send queue, in one chain, and the invalidation alone. Devices without windows of type 2 have no such lines.
  */
-static void windows(void)
+static void windows(bool alone)
 {
 	struct ibv_mw *mw = rank == 1 ? ibv_alloc_mw(pd, IBV_MW_TYPE_2) : NULL;
-	struct ibv_wc wc;
 	long i;
 
 	for (i = 0; mw && i < trials; i++) {
 		uint32_t key = ibv_inc_rkey(mw->rkey);
-		struct ibv_send_wr wr[2] = {
-			{
-				.next = &wr[1],
-				.opcode = IBV_WR_BIND_MW,
-				.bind_mw = {
-					.mw = mw,
-					.rkey = key,
-					.bind_info = {
-						.mr = mr,
-						.addr = (uintptr_t)memory,
-						.length = PAGE_BYTES,
-						.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
-					},
+		struct ibv_send_wr invalidate = {
+			.opcode = IBV_WR_LOCAL_INV,
+			.send_flags = IBV_SEND_SIGNALED,
+			.invalidate_rkey = key,
+		}, bind = {
+			.next = alone ? NULL : &invalidate,
+			.opcode = IBV_WR_BIND_MW,
+			.send_flags = alone ? IBV_SEND_SIGNALED : 0,
+			.bind_mw = {
+				.mw = mw,
+				.rkey = key,
+				.bind_info = {
+					.mr = mr,
+					.addr = (uintptr_t)memory,
+					.length = PAGE_BYTES,
+					.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
 				},
-			}, {
-				.opcode = IBV_WR_LOCAL_INV,
-				.send_flags = IBV_SEND_SIGNALED,
-				.invalidate_rkey = key,
 			},
-		}, *bad;
-		double begin = now_ns();
+		};
 
-		if (ibv_post_send(links[0].id->qp, wr, &bad))
-			break;
-		complete(&wc);
-		values[i] = (now_ns() - begin) / 1e3;
+		values[i] = chain(&bind);
+		if (alone)
+			values[i] = chain(&invalidate);
 		mw->rkey = key;
 	}
-	if (mw)
-		report("window_bind_invalidate", "us", i);
+	if (mw) {
+		report(alone ? "window_local_inv" : "window_bind_invalidate", "us", i);
+		ibv_dealloc_mw(mw);
+	}
 	exchange_once(false, false);
 }
 
@@ -571,7 +582,8 @@ int main(int argc, char **argv)
 		chained_reads(true);
 		posting();
 		registering();
-		windows();
+		windows(false);
+		windows(true);
 		tcp(argv[3]);
 	}
 	exchange_once(true, false);

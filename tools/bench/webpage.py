@@ -3,6 +3,8 @@
 """One HTML page with tables and their pictures, which a browser shows without network or scripts."""
 from html import escape
 
+from bench.tables import heading
+
 WIDTH, BAR, GAP, LEFT, RIGHT = 860, 16, 6, 250, 60
 COLOURS = ("#4878a8", "#e49444", "#d1615d", "#85b6b2", "#6a9f58", "#e7ca60", "#a87c9f")
 STYLE = """body{font:15px/1.4 sans-serif;margin:2em auto;max-width:75em;padding:0 1em}
@@ -10,7 +12,7 @@ table{border-collapse:collapse;font-size:13px;margin:1em 0}
 th,td{padding:.15em .6em;text-align:right;border-bottom:1px solid #ddd}
 th:first-child,td:first-child{text-align:left}
 tr.theirs td{color:#777;font-style:italic}td.words{text-align:left}
-tr.program td{font-weight:bold;border-top:2px solid #888}
+tr.failed td{color:#b22}tr.program td{font-weight:bold;border-top:2px solid #888}
 pre{background:#f4f4f4;padding:.6em;white-space:pre-wrap}svg text{font:12px sans-serif}
 @media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}pre{background:#262626}
 svg text{fill:#ddd}th,td{border-color:#444}}"""
@@ -72,7 +74,7 @@ def speedups(bars):
 
 def row(r, columns):
     """A line of a table; what has no column of its own takes the rest."""
-    kind = "" if "run" in r else ' class="theirs"'
+    kind = "" if "run" in r else ' class="failed"' if "failed" in r else ' class="theirs"'
     cells = [f"<td>{escape(r['label'])}</td>"]
     for i, cell in enumerate(r["cells"]):
         rest = columns - i if i == len(r["cells"]) - 1 and len(cell) > 24 else 1
@@ -80,13 +82,13 @@ def row(r, columns):
     return f"<tr{kind}>{''.join(cells)}</tr>"
 
 
-def section(table, measured):
-    """A table with its pictures. measured: program, rows."""
-    lines = [f"<h2>{escape(table.title)}</h2>", "<table><tr><th></th>",
+def section(table, head, measured):
+    """A table with its pictures. head: text; measured: program, rows."""
+    lines = [f"<h2>{escape(table.title)}</h2>", f"<pre>{escape(head)}</pre>", "<table><tr><th></th>",
              *(f"<th>{escape(c)}</th>" for c in table.columns), "</tr>"]
     for name, rows in measured:
-        words = " ".join(rows[0]["run"]["words"])
-        lines.append(f'<tr class="program"><td colspan="{len(table.columns) + 1}">{escape(f"{name} {words}")}</td></tr>')
+        words = heading(name, rows)
+        lines.append(f'<tr class="program"><td colspan="{len(table.columns) + 1}">{escape(words)}</td></tr>')
         lines += [row(r, len(table.columns)) for r in rows]
     lines.append("</table>")
     for name, rows in measured:
@@ -99,9 +101,16 @@ def section(table, measured):
     return "\n".join(lines)
 
 
-def page(title, head, sections):
-    """The whole page. head: text; sections: of section()."""
+def goals(lines):
+    """What is to be reached. lines: of papergoals.lines()."""
+    head = "".join(f"<th>{word}</th>" for word in ("", "goal", "ratio", "asked for", "", ""))
+    body = "\n".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in lines)
+    return f"<h2>Goals, from all runs above</h2>\n<table><tr>{head}</tr>\n{body}</table>"
+
+
+def page(title, sections):
+    """The whole page. sections: of section() and goals()."""
     return ("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             '<meta name="viewport" content="width=device-width">'
             f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n<body><h1>{escape(title)}</h1>\n"
-            f"<pre>{escape(head)}</pre>\n" + "\n".join(sections) + "\n</body></html>\n")
+            + "\n".join(sections) + "\n</body></html>\n")

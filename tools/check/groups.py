@@ -30,12 +30,18 @@ MATRIX = tuple(
     guests(f"matrix-{kernel}-{part}", "cluster", kernel, "matrix", ("all",), 5,
            MATRIX=f"{part}/{MATRIX_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, MATRIX_PARTS + 1))
-# Parts of the presets.
-LITMUS_PARTS = 6
+# A preset each: 1000 rounds among nodes of a kernel and 100 among guests are as much as a part may take.
+LITMUS_PARTS = 15
 LITMUS = tuple(
-    guests(f"litmus-{kernel}-{part}", "cluster", kernel, "litmus", ("all",), 20,
+    guests(f"litmus-{kernel}-{part}", "cluster", kernel, "litmus", ("all",), 25,
            LITMUS=f"{part}/{LITMUS_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, LITMUS_PARTS + 1))
+
+# Parts of the papers' programs under all presets, on all numbers of nodes and with all numbers of threads.
+APPS_PARTS = 5
+APPS = tuple(
+    guests(f"apps-{kernel}-{part}", "apps", kernel, "all", ("all",), 20, APPS=f"{part}/{APPS_PARTS}")
+    for kernel in ("6.12", "6.1") for part in range(1, APPS_PARTS + 1))
 
 # In this order; on a slow host there may be no time for the last.
 GROUPS = (
@@ -46,7 +52,7 @@ GROUPS = (
     guests("cluster-quick", "cluster", "6.12", "quick", ("quick",), 1),
     Group("lint", ["tools/check/lint"], ("check", "lint", "all"), 2.5),
     Group("model", ["selftests/model/run"], ("check", "model"), 6, DSM_TESTS="full"),
-    guests("cluster-6.12", "cluster", "6.12", "check", ("check",), 8),
+    guests("cluster-6.12", "cluster", "6.12", "check", ("check",), 9),
     guests("ksft-6.1", "ksft", "6.1", "full", ("check", "all"), 1),
     guests("cluster-6.1", "cluster", "6.1", "quick", ("check",), 1),
     Group("guests", ["selftests/qemu/run"], ("check", "all"), 1),
@@ -55,24 +61,26 @@ GROUPS = (
     guests("ssh", "ssh", "6.12", "full", ("check", "all"), 1.5),
     guests("pairs-6.12", "cluster", "6.12", "pairs", ("check",), 1),
     guests("pairs-6.1", "cluster", "6.1", "pairs", ("check",), 1),
-    guests("apps", "apps", "6.12", "full", ("check", "all"), 1),
-    guests("bench", "bench", "6.12", "full", ("check", "all"), 1.5),
+    guests("apps", "apps", "6.12", "full", ("check", "all"), 2),
+    guests("bench", "bench", "6.12", "full", ("check", "all"), 3),
     guests("examples", "examples", "6.12", "full", ("check", "all"), 1.5),
     Group("debug-build", ["tools/check/build"], ("check",), 7, DSM_TESTS="debug"),
     guests("ksft-debug", "ksft", "debug", "debug", ("check", "all"), 3),
     guests("cluster-debug", "cluster", "debug", "debug", ("check", "all"), 6),
     # What `make check-all` runs besides, or instead of a part of it.
     Group("model-deep", ["selftests/model/run"], ("all",), 40, DSM_TESTS="deep"),
-    guests("cluster-full-6.12", "cluster", "6.12", "full", ("all",), 13),
-    guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 13),
+    guests("cluster-full-6.12", "cluster", "6.12", "full", ("all",), 16),
+    guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 16),
     guests("presets-6.12", "cluster", "6.12", "presets", ("all",), 11),
     guests("presets-6.1", "cluster", "6.1", "presets", ("all",), 11),
     guests("pairs-debug", "cluster", "debug", "pairs", ("all",), 8),
     guests("faults-6.12", "cluster", "6.12", "faults", ("all",), 4),
     guests("faults-6.1", "cluster", "6.1", "faults", ("all",), 4),
     guests("faults-debug", "cluster", "debug", "faults", ("all",), 30),
-    guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 2),
-    guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 10),
+    guests("soak-6.12", "cluster", "6.12", "soak", ("all",), 15),
+    guests("soak-6.1", "cluster", "6.1", "soak", ("all",), 30),
+    guests("apps-6.1", "apps", "6.1", "guests", ("all",), 2),
+    *APPS,
     *LITMUS,
     *MATRIX,
 )

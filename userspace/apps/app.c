@@ -17,8 +17,8 @@
 #include "memory.h"
 
 #define THREADS_MAX 64
-#define PROGRESS_S 5.0
-#define OPTIONS_MAX 16
+#define OPTIONS_MAX 16	/* of a program */
+#define FRAME_OPTIONS 5	/* of every program, with long names */
 
 static const char *const size_names[APP_SIZES] = { "tiny", "small", "paper" };
 
@@ -26,10 +26,15 @@ static const struct app_program *const program = &app_program;
 static struct app_worker first = { .count = 1, .ranks = 1, .threads = 1 };
 static const char *region;
 static bool no_verify;
+static long space_workers;	/* asked for: how much memory do so many need */
+static long progress_s = 5;	/* between lines about it */
 
 static size_t shared_bytes;	/* asked for in layout() */
 static bool alone;		/* the reference is being computed */
+static bool filling;		/* by the first worker */
 static double time_s;		/* of the shared run */
+static uint64_t sum;		/* of its result, or mean and within */
+static double mean, within;
 
 void app_die(const char *fmt, ...)
 {
@@ -104,10 +109,11 @@ void app_progress(const struct app_worker *w, long done, long total)
 	now = now_s();
 	if (last_s == 0)
 		last_s = now;
-	if (now - last_s < PROGRESS_S)
+	if (now - last_s < (double)progress_s)
 		return;
 	last_s = now;
-	fprintf(stderr, "%s: %s%ld", program->name, w->alone ? "verifying, " : "", done);
+	fprintf(stderr, "%s: %s%s%ld", program->name, w->alone ? "verifying, " : "", filling ? "input, " : "",
+		done);
 	if (total)
 		fprintf(stderr, " of %ld", total);
 	fputs(" done\n", stderr);
@@ -136,6 +142,23 @@ double app_distance(double a, double b, double scale)
 	return fabs(a - b) / fmax(fmax(fabs(a), fabs(b)), scale);
 }
 
+uint64_t app_sum(uint64_t before, const void *at, size_t bytes)
+{
+	const unsigned char *from = at;
+	uint64_t word;
+	size_t i, count;
+
+	for (i = 0; i < bytes; i += count) {
+		count = bytes - i < sizeof(word) ? bytes - i : sizeof(word);
+		word = 0;
+		memcpy(&word, from + i, count);
+		/* Both steps can be undone, so that one word that differs is seen for certain. */
+		before = (before ^ word) * 0x9e3779b97f4a7c15ull;
+		before ^= before >> 29;
+	}
+	return before;
+}
+
 static void print_help(void)
 {
 	const struct app_option *o;
@@ -148,6 +171,8 @@ static void print_help(void)
 	printf("  -t THREADS         of each process, 1 to %d\n"
 	       "  -r REGION          region, else $DSM_REGION, else the default one\n"
 	       "  --no-verify        do not compute the result again in one thread\n"
+	       "  --space WORKERS    print how many bytes of shared memory so many need, and end\n"
+	       "  --progress     N   seconds between lines that say how far it is, 0: at each step (5)\n"
 	       "  --help             this text\n\n"
 	       "In brackets: the values of the three sizes.\n", THREADS_MAX);
 }
@@ -189,10 +214,12 @@ static enum app_size size_by_name(const char *name)
 /* Sizes first, whatever the order of the words: what is given explicitly holds over them. */
 static void parse(int argc, char **argv)
 {
-	enum { SIZE = 256, NO_VERIFY, HELP, OWN };
-	struct option words[OPTIONS_MAX + 4] = {
+	enum { SIZE = 256, NO_VERIFY, SPACE, PROGRESS, HELP, OWN };
+	struct option words[OPTIONS_MAX + FRAME_OPTIONS + 1] = {
 		{ "size", required_argument, NULL, SIZE },
 		{ "no-verify", no_argument, NULL, NO_VERIFY },
+		{ "space", required_argument, NULL, SPACE },
+		{ "progress", required_argument, NULL, PROGRESS },
 		{ "help", no_argument, NULL, HELP },
 	};
 	bool given[OPTIONS_MAX] = { false };
@@ -201,13 +228,17 @@ static void parse(int argc, char **argv)
 	int opt, i, count;
 
 	for (count = 0; o[count].name; count++)
-		words[3 + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
+		words[FRAME_OPTIONS + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
 	region = getenv("DSM_REGION");
 	while ((opt = getopt_long(argc, argv, "t:r:h", words, NULL)) != -1) {
 		if (opt == SIZE) {
 			size = size_by_name(optarg);
 		} else if (opt == NO_VERIFY) {
 			no_verify = true;
+		} else if (opt == SPACE) {
+			space_workers = number("--space", optarg, 1, 4096);
+		} else if (opt == PROGRESS) {
+			progress_s = number("--progress", optarg, 0, 1000000);
 		} else if (opt == HELP || opt == 'h') {
 			print_help();
 			exit(0);
@@ -238,11 +269,26 @@ static void check(unsigned int workers)
 		usage("%s", wrong);
 }
 
+static void make_tables(void)
+{
+	if (program->tables)
+		program->tables();
+}
+
+static void fill(const struct app_worker *w)
+{
+	if (!w->id)
+		filling = true;
+	program->fill(w);
+	if (!w->id)
+		filling = false;
+}
+
 static void run_shared(const struct app_worker *w)
 {
 	double start_s;
 
-	program->fill(w);
+	fill(w);
 	app_barrier(w);
 	if (!w->thread)
 		memory_roi_begin(w);
@@ -264,8 +310,27 @@ static void run_alone(void)
 
 	alone = true;
 	program->layout();
-	program->fill(&w);
+	make_tables();
+	fill(&w);
 	program->work(&w);
+}
+
+static void sum_up(void)
+{
+	if (program->sum)
+		sum = program->sum();
+	else
+		mean = program->mean(&within);
+}
+
+/* With the page that each of so many ranks has in shared.c. */
+static void print_space(void)
+{
+	first.count = (unsigned int)space_workers;
+	first.ranks = first.count;
+	check(first.count);
+	program->layout();
+	printf("%zu\n", shared_bytes + (size_t)space_workers * APP_PAGE_BYTES);
 }
 
 static const char *verify(void)
@@ -293,6 +358,10 @@ static void print_result(const char *wrong)
 	for (o = program->options; o->name; o++)
 		printf(" %s=%ld", o->name, *o->value);
 	printf(" ranks=%u threads=%u time_s=%.3f", first.ranks, first.threads, time_s);
+	if (program->sum)
+		printf(" sum=%016llx", (unsigned long long)sum);
+	else
+		printf(" mean=%.15g within=%g", mean, within);
 	if (program->tell && !wrong)
 		printf(" %s", program->tell());
 	printf(": %s%s\n", wrong ? "WRONG, " : "", wrong ? wrong : how);
@@ -304,6 +373,10 @@ int main(int argc, char **argv)
 	int status = 0;
 
 	parse(argc, argv);
+	if (space_workers) {
+		print_space();
+		return 0;
+	}
 	check(first.threads);
 	memory_open(region, &first);
 	first.count = first.ranks * first.threads;
@@ -311,8 +384,10 @@ int main(int argc, char **argv)
 	check(first.count);
 	program->layout();
 	memory_need(shared_bytes);
+	make_tables();
 	memory_run(&first, run_shared);
 	if (!first.rank) {
+		sum_up();
 		wrong = verify();
 		print_result(wrong);
 		memory_roi_print(program->name, first.ranks);

@@ -104,7 +104,6 @@ static void layout(void)
 {
 	barnes.body = app_alloc((size_t)barnes_bodies, sizeof(*barnes.body));
 	barnes_tree_layout(workers);
-	number_bodies();
 }
 
 /* The share of the escape velocity: x^2 (1 - x^2)^(7/2) is how many have it. */
@@ -135,6 +134,7 @@ static void fill(const struct app_worker *w)
 		memset(b->pull, 0, sizeof(b->pull));
 		b->mass = 1.0 / (double)barnes_bodies;
 		b->cost = 1;
+		app_progress(w, (long)number + 1, (long)end);
 	}
 }
 
@@ -308,6 +308,11 @@ static const char *same(const void *shared)
 	return NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, barnes.body, (size_t)barnes_bodies * sizeof(struct body));
+}
+
 const struct app_program app_program = {
 	.name = "barnes",
 	.what = "Gravity among many bodies, by an octree.",
@@ -317,8 +322,10 @@ const struct app_program app_program = {
 	.agrees = "pulls within 2 % of direct sums, equal to the sequential run, bit for bit",
 	.check = check,
 	.layout = layout,
+	.tables = number_bodies,
 	.fill = fill,
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

@@ -84,6 +84,7 @@ static void fill(const struct app_worker *w)
 				s.weight[kind][edge] = (app_random(4, 2 * edge + (size_t)kind) - 0.5) /
 						       (double)degree;
 			}
+			app_progress(w, (long)i + 1, (long)end);
 		}
 	}
 }
@@ -196,6 +197,16 @@ static const char *same(const void *shared)
 	return NULL;
 }
 
+static uint64_t sum(void)
+{
+	uint64_t all = 0;
+	int kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		all = app_sum(all, s.value[kind], per_kind() * sizeof(double));
+	return all;
+}
+
 const struct app_program app_program = {
 	.name = "em3d",
 	.what = "Electric and magnetic fields on a graph.",
@@ -209,4 +220,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

@@ -71,11 +71,15 @@ static double complex root(double part)
 
 static void layout(void)
 {
-	size_t i;
-
 	s.a = app_alloc(side() * side(), sizeof(*s.a));
 	s.b = app_alloc(side() * side(), sizeof(*s.b));
 	s.twiddle = app_alloc(side() * side(), sizeof(*s.twiddle));
+}
+
+static void make_roots(void)
+{
+	size_t i;
+
 	free(roots);
 	roots = app_private(side() / 2, sizeof(*roots));
 	for (i = 0; i < side() / 2; i++)
@@ -98,6 +102,7 @@ static void fill(const struct app_worker *w)
 			s.a[place(row, i)] = initial(row * side() + i);
 			s.twiddle[place(row, i)] = root((double)(row * i) / points) / (double)side();
 		}
+		app_progress(w, (long)row + 1, (long)end);
 	}
 }
 
@@ -306,6 +311,11 @@ static const char *same(const void *shared)
 	       "a point differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, result(&s), side() * side() * sizeof(*s.a));
+}
+
 const struct app_program app_program = {
 	.name = "fft",
 	.what = "A complex one-dimensional Fourier transform in six steps.",
@@ -315,8 +325,10 @@ const struct app_program app_program = {
 	.agrees = "equal to the sequential run, bit for bit",
 	.check = check,
 	.layout = layout,
+	.tables = make_roots,
 	.fill = fill,
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

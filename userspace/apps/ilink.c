@@ -21,7 +21,7 @@
 #define BETWEEN_MARKERS 0.1		/* recombination that is known */
 #define UNLINKED 0.5
 
-static long generations, children, evaluations, linkage;
+static long generations, children, evaluations, linkage, seed;
 
 static struct state {
 	double *seen;		/* by person and genotype: the chance of what was seen */
@@ -42,6 +42,7 @@ static const struct app_option options[] = {
 	{ "children", "of each couple", &children, 1, ILINK_CHILDREN_MAX, { 2, 3, 4 } },
 	{ "alleles", "of each of two markers", &ilink_alleles, 2, 12, { 3, 5, 6 } },
 	{ "evaluations", "likelihoods found in the search", &evaluations, 2, 1000, { 4, 12, 12 } },
+	{ "seed", "which tree", &seed, 1, 1000000, { 1, 1, 1 } },
 	{ "linkage", "1: write the tree into pedfile.dat and datafile.dat of LINKAGE", &linkage, 0, 1,
 	  { 0, 0, 0 } },
 	{ 0 }
@@ -78,14 +79,10 @@ static void make_tables(void)
 	size_t one, other;
 	int locus, mask;
 
-	haplotypes = 1;
-	for (locus = 0; locus < ILINK_LOCI; locus++)
-		haplotypes *= ilink_alleles_at(locus);
-	genotypes = haplotypes * (haplotypes + 1) / 2;
 	free(person);
 	free(gamete);
 	free(frequency);
-	person = ilink_pedigree(generations, children, &persons);
+	person = ilink_pedigree(generations, children, seed);
 	gamete = app_private(genotypes, sizeof(*gamete));
 	frequency = app_private(haplotypes, sizeof(*frequency));
 	for (one = 0; one < haplotypes; one++) {
@@ -101,7 +98,13 @@ static void make_tables(void)
 
 static void layout(void)
 {
-	make_tables();
+	int locus;
+
+	haplotypes = 1;
+	for (locus = 0; locus < ILINK_LOCI; locus++)
+		haplotypes *= ilink_alleles_at(locus);
+	genotypes = haplotypes * (haplotypes + 1) / 2;
+	persons = ilink_persons(generations, children);
 	s.seen = app_alloc(persons, genotypes * sizeof(double));
 	s.like = app_alloc(persons, genotypes * sizeof(double));
 	s.theta = app_alloc((size_t)evaluations + 1, sizeof(double));
@@ -135,6 +138,7 @@ static void fill(const struct app_worker *w)
 				s.like[at] = s.seen[at];
 			}
 		}
+		app_progress(w, (long)i + 1, (long)end);
 	}
 }
 
@@ -339,6 +343,11 @@ static const char *same(const void *shared)
 	       "a likelihood differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, s.result, ((size_t)evaluations + 1) * sizeof(double));
+}
+
 const struct app_program app_program = {
 	.name = "ilink",
 	.what = "Genetic linkage: the likelihood of a family tree.",
@@ -347,9 +356,11 @@ const struct app_program app_program = {
 	.state_bytes = sizeof(s),
 	.agrees = "unlinked loci multiply, equal to the sequential run, bit for bit",
 	.layout = layout,
+	.tables = make_tables,
 	.fill = fill,
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 	.tell = tell,
 };

@@ -43,9 +43,11 @@ double ilink_frequency(int locus, size_t allele);
 
 /*
  * A tree of @generations below one couple, each couple with @children, those of the last generation
- * single. Of a couple the one of the tree comes first; parents come before children. Sets *@count.
+ * single. Of a couple the one of the tree comes first; parents come before children.
  */
-struct person *ilink_pedigree(long generations, long children, size_t *count);
+struct person *ilink_pedigree(long generations, long children, long seed);
+/* How many persons it has. */
+size_t ilink_persons(long generations, long children);
 
 /* The chance of what was seen of a person at one locus, if these are the alleles. */
 double ilink_chance(const struct person *p, int locus, size_t one, size_t other);

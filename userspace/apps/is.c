@@ -72,8 +72,11 @@ static void fill(const struct app_worker *w)
 	size_t i, end;
 
 	app_share(keys(), w->id, w->count, &i, &end);
-	for (; i < end; i++)
+	for (; i < end; i++) {
 		s.key[i] = initial(i);
+		if ((i + 1) % APP_INPUT_STEP == 0)
+			app_progress(w, (long)i + 1, (long)end);
+	}
 }
 
 static void clear_buckets(const struct app_worker *w)
@@ -162,6 +165,11 @@ static const char *same(const void *shared)
 	return memcmp(theirs->rank, s.rank, keys() * sizeof(*s.rank)) ? "a rank differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, s.rank, keys() * sizeof(*s.rank));
+}
+
 const struct app_program app_program = {
 	.name = "is",
 	.what = "Ranks of integers by bucket sort.",
@@ -175,4 +183,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

@@ -117,6 +117,6 @@ void ilink_write(const struct person *person, size_t count, double theta, double
 		write_frequencies(f, locus);
 	}
 	/* No difference between the sexes, no interference; one likelihood only. */
-	fprintf(f, "0 0\n%.17g %.17g\n1 1 0.4\n", theta, between_markers);
+	fprintf(f, "0 0\n%.17g %.17g\n1 1 0.5\n", theta, between_markers);
 	finish(f, DATAFILE);
 }

@@ -14,9 +14,9 @@ struct lu {
 };
 
 extern struct lu lu;
-extern long lu_n, lu_tile, lu_scatter, lu_pad;
+extern long lu_n, lu_tile, lu_scatter, lu_rows, lu_pad;
 
-/* Each tile is contiguous in memory; else the matrix is one array of rows. */
+/* Each tile is contiguous in memory; else the matrix is one array of columns, or with --rows 1 of rows. */
 bool lu_contiguous(void);
 
 void lu_layout(void);
@@ -24,6 +24,7 @@ void lu_fill(const struct app_worker *w);
 void lu_work(const struct app_worker *w);
 const char *lu_right(void);
 const char *lu_same(const void *shared);
+uint64_t lu_sum(void);
 
 /* With rows and columns for each --size. */
 #define LU_OPTIONS(tiny, small, paper)								\
@@ -41,6 +42,7 @@ const char *lu_same(const void *shared);
 	.fill = lu_fill,					\
 	.work = lu_work,					\
 	.right = lu_right,					\
-	.same = lu_same
+	.same = lu_same,					\
+	.sum = lu_sum
 
 #endif

@@ -22,7 +22,7 @@
 /* Who computes alone does not wait for anybody. */
 static const struct app_worker one = { .count = 1, .ranks = 1, .threads = 1, .alone = true };
 
-long ocean_strips, ocean_alone;
+long ocean_strips, ocean_contiguous, ocean_alone;
 unsigned int ocean_workers;
 
 /* Of so many workers' parts. */
@@ -69,16 +69,89 @@ struct part ocean_coast(struct part p, size_t n)
 	return p;
 }
 
-/* The row in the middle at which another worker's part begins is at the beginning of a page. */
+unsigned int ocean_bands(void)
+{
+	return ocean_contiguous ? ocean_workers / part_rows(ocean_workers) : 1;
+}
+
+/* Columns of a band, those of the coast too. */
+static void band_columns(size_t n, unsigned int band, size_t *first, size_t *end)
+{
+	app_share(n - 1, band, ocean_bands(), first, end);
+	*first += band ? 1 : 0;
+	*end += band + 1 < ocean_bands() ? 1 : 2;
+}
+
+struct part ocean_piece(struct part p, size_t n, unsigned int band)
+{
+	size_t first, end;
+
+	band_columns(n, band, &first, &end);
+	p.band = band;
+	if (p.col < first)
+		p.col = first;
+	if (p.col_end > end)
+		p.col_end = end;
+	if (p.col >= p.col_end)
+		p.row_end = p.row;
+	return p;
+}
+
+double *ocean_line_of_band(double *grid, size_t n, unsigned int band, size_t row)
+{
+	size_t first, end;
+
+	band_columns(n, band, &first, &end);
+	/* May be an address before the grid; only columns of the band are looked at. */
+	return grid + first * (n + 1) + row * (end - first) - first;
+}
+
+size_t ocean_place(size_t n, size_t row, size_t col)
+{
+	size_t first, end;
+	unsigned int band = 0;
+
+	if (!ocean_contiguous)
+		return row * (n + 1) + col;
+	for (band_columns(n, band, &first, &end); col >= end; band_columns(n, ++band, &first, &end))
+		;
+	return first * (n + 1) + row * (end - first) + col - first;
+}
+
+const double *ocean_look_at_bands(const double *grid, size_t n, size_t row, size_t first, size_t end, double *room)
+{
+	unsigned int band;
+
+	for (band = 0; band < ocean_bands(); band++) {
+		struct part all = { .row = row, .row_end = row + 1, .col = first, .col_end = end };
+		struct part p = ocean_piece(all, n, band);
+
+		if (p.row < p.row_end)
+			memcpy(room + p.col, ocean_line((double *)grid, n, band, row) + p.col,
+			       (p.col_end - p.col) * sizeof(*room));
+	}
+	return room;
+}
+
+void ocean_look_around(const double *grid, size_t n, size_t row, struct part p, double *room, const double *around[3])
+{
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		around[i] = ocean_look(grid, n, row + i - 1, p.col - 1, p.col_end + 1, room + i * (n + 1));
+}
+
+/* The row in the middle at which another worker's part begins is at the beginning of a page, in the first band. */
 double *ocean_grid(size_t n)
 {
 	const size_t per_page = APP_PAGE_BYTES / sizeof(double);
 	unsigned int rows = part_rows(ocean_workers);
-	size_t middle, end;
+	size_t middle, first, width, end;
 
 	app_share(n - 1, rows / 2, rows, &middle, &end);
+	band_columns(n, 0, &first, &width);
 	return (double *)app_alloc((n + 1) * (n + 1) + per_page, sizeof(double)) +
-	       (per_page - (middle + 1) * (n + 1) % per_page) % per_page;
+	       (per_page - (middle + 1) * width % per_page) % per_page;
 }
 
 void ocean_solver_layout(struct solver *s, size_t n)
@@ -102,12 +175,17 @@ static bool is_alone(const struct level *l)
 	return l->n <= (size_t)ocean_alone;
 }
 
-static void clear(double *grid, size_t n, struct part p)
+static void clear(double *grid, size_t n, struct part part)
 {
+	unsigned int band;
 	size_t row;
 
-	for (row = p.row; grid && row < p.row_end; row++)
-		memset(grid + row * (n + 1) + p.col, 0, (p.col_end - p.col) * sizeof(*grid));
+	for (band = 0; grid && band < ocean_bands(); band++) {
+		struct part p = ocean_piece(part, n, band);
+
+		for (row = p.row; row < p.row_end; row++)
+			memset(ocean_line(grid, n, band, row) + p.col, 0, (p.col_end - p.col) * sizeof(*grid));
+	}
 }
 
 /*
@@ -133,102 +211,148 @@ void ocean_solver_fill(const struct solver *s, const struct app_worker *w)
 		memset(s->worst, 0, 2 * sizeof(*s->worst));
 }
 
-static void relax_row(const struct level *l, struct part p, double stiff, size_t colour, size_t row)
+static void relax_row(const struct level *l, struct part p, double stiff, size_t colour, size_t row, double *room)
 {
 	double square = 1 / (double)(l->n * l->n);
 	double by = 1 / (4 + square * stiff);
-	size_t width = l->n + 1;
-	double *u = l->u + row * width;
-	const double *f = l->f + row * width;
-	size_t col;
+	const double *up = ocean_line(l->u, l->n, p.band, row - 1);
+	const double *down = ocean_line(l->u, l->n, p.band, row + 1);
+	const double *f = ocean_line(l->f, l->n, p.band, row);
+	double *u = ocean_line(l->u, l->n, p.band, row);
+	size_t col = p.col + (row + p.col + colour) % 2;
+	const double *beside;
 
-	for (col = p.col + (row + p.col + colour) % 2; col < p.col_end; col += 2)
-		u[col] = by * (u[col - 1] + u[col + 1] + (u - width)[col] + (u + width)[col] -
-			       square * f[col]);
+	if (col >= p.col_end)
+		return;
+	/* Not what others write now: points of this colour beside the part. */
+	beside = ocean_look(l->u, l->n, row, col - 1, p.col_end + (p.col_end - col) % 2, room);
+	for (; col < p.col_end; col += 2)
+		u[col] = by * (beside[col - 1] + beside[col + 1] + up[col] + down[col] - square * f[col]);
 }
 
 /* What others wrote before the barrier may still be on its way; it is wanted in the outer rows. */
-static void relax_colour(const struct level *l, struct part p, double stiff, size_t colour)
+static void relax_colour(const struct level *l, struct part p, double stiff, size_t colour, double *room)
 {
 	size_t row;
 
 	for (row = p.row + 1; row + 1 < p.row_end; row++)
-		relax_row(l, p, stiff, colour, row);
+		relax_row(l, p, stiff, colour, row, room);
 	if (p.row < p.row_end)
-		relax_row(l, p, stiff, colour, p.row);
+		relax_row(l, p, stiff, colour, p.row, room);
 	if (p.row + 1 < p.row_end)
-		relax_row(l, p, stiff, colour, p.row_end - 1);
+		relax_row(l, p, stiff, colour, p.row_end - 1, room);
 }
 
-static void relax(const struct app_worker *w, const struct level *l, double stiff, int sweeps)
+static void relax(const struct app_worker *w, const struct level *l, double stiff, int sweeps, double *room)
 {
 	struct part p = ocean_part(w, l->n);
+	unsigned int band;
 	int i;
 
 	for (i = 0; i < 2 * sweeps; i++) {
-		relax_colour(l, p, stiff, (size_t)i % 2);
+		for (band = 0; band < ocean_bands(); band++)
+			relax_colour(l, ocean_piece(p, l->n, band), stiff, (size_t)i % 2, room);
 		app_barrier(w);
 	}
 }
 
 /* What is left of the right hand; the largest of it. */
-static double find_rest(const struct app_worker *w, const struct level *l, double stiff)
+static double find_rest_of(const struct level *l, struct part p, double stiff, double *room)
 {
-	struct part p = ocean_part(w, l->n);
 	double worst = 0;
-	size_t row, col, at;
+	size_t row, col;
 
 	for (row = p.row; row < p.row_end; row++) {
+		const double *f = ocean_line(l->f, l->n, p.band, row);
+		double *rest = ocean_line(l->rest, l->n, p.band, row);
+		const double *u[3];
+
+		ocean_look_around(l->u, l->n, row, p, room, u);
 		for (col = p.col; col < p.col_end; col++) {
-			at = row * (l->n + 1) + col;
-			l->rest[at] = l->f[at] - ocean_laplace(l->u, at, l->n) + stiff * l->u[at];
-			worst = fmax(worst, fabs(l->rest[at]));
+			rest[col] = f[col] - ocean_laplace_at(u, col, l->n) + stiff * u[1][col];
+			worst = app_worst(worst, rest[col]);
 		}
 	}
 	return worst;
 }
 
+static double find_rest(const struct app_worker *w, const struct level *l, double stiff, double *room)
+{
+	struct part p = ocean_part(w, l->n);
+	double worst = 0;
+	unsigned int band;
+
+	for (band = 0; band < ocean_bands(); band++)
+		worst = app_worst(worst, find_rest_of(l, ocean_piece(p, l->n, band), stiff, room));
+	return worst;
+}
+
 /* The remainder of the finer grid is the right hand of the coarser one. */
-static void restrict_rest(const struct app_worker *w, const struct level *fine, const struct level *coarse)
+static void restrict_row(const struct level *fine, const struct level *coarse, struct part p, size_t row,
+			 bool clears, double *room)
 {
-	struct part p = ocean_part(w, coarse->n);
-	size_t width = fine->n + 1;
-	size_t row, col;
+	double *f = ocean_line(coarse->f, coarse->n, p.band, row);
+	double *u = ocean_line(coarse->u, coarse->n, p.band, row);
+	const double *from[3];
+	size_t col, i;
 
-	for (row = p.row; row < p.row_end; row++) {
-		for (col = p.col; col < p.col_end; col++) {
-			const double *r = fine->rest + 2 * row * width + 2 * col;
-			const double *up = r - width, *down = r + width;
-			size_t at = row * (coarse->n + 1) + col;
+	for (i = 0; i < 3; i++)
+		from[i] = ocean_look(fine->rest, fine->n, 2 * row + i - 1, 2 * p.col - 1, 2 * p.col_end,
+				     room + i * (fine->n + 1));
+	for (col = p.col; col < p.col_end; col++) {
+		const double *r = from[1] + 2 * col, *up = from[0] + 2 * col, *down = from[2] + 2 * col;
 
-			coarse->f[at] = (4 * r[0] + 2 * (r[-1] + r[1] + up[0] + down[0]) +
-					 up[-1] + up[1] + down[-1] + down[1]) / 16;
-			/* The one who computes it alone clears it. */
-			if (!is_alone(coarse) || w->alone)
-				coarse->u[at] = 0;
-		}
+		f[col] = (4 * r[0] + 2 * (r[-1] + r[1] + up[0] + down[0]) +
+			  up[-1] + up[1] + down[-1] + down[1]) / 16;
+		if (clears)
+			u[col] = 0;
 	}
 }
 
-static void add_interpolated(const struct app_worker *w, const struct level *fine,
-			     const struct level *coarse)
+static void restrict_rest(const struct app_worker *w, const struct level *fine, const struct level *coarse,
+			  double *room)
 {
-	struct part p = ocean_part(w, fine->n);
-	size_t width = coarse->n + 1;
-	size_t row, col;
+	/* The one who computes it alone clears it. */
+	bool clears = !is_alone(coarse) || w->alone;
+	unsigned int band;
+	size_t row;
 
-	for (row = p.row; row < p.row_end; row++) {
-		const double *low = coarse->u + row / 2 * width;
-		const double *high = coarse->u + (row + 1) / 2 * width;
+	for (band = 0; band < ocean_bands(); band++) {
+		struct part p = ocean_piece(ocean_part(w, coarse->n), coarse->n, band);
 
-		for (col = p.col; col < p.col_end; col++)
-			fine->u[row * (fine->n + 1) + col] +=
-				(low[col / 2] + low[(col + 1) / 2] + high[col / 2] +
-				 high[(col + 1) / 2]) / 4;
+		for (row = p.row; row < p.row_end; row++)
+			restrict_row(fine, coarse, p, row, clears, room);
 	}
 }
 
-static void cycle(const struct solver *s, const struct app_worker *w, double stiff, int number)
+static void add_interpolated_row(const struct level *fine, const struct level *coarse, struct part p, size_t row,
+				 double *room)
+{
+	size_t first = p.col / 2, end = p.col_end / 2 + 1;
+	const double *low = ocean_look(coarse->u, coarse->n, row / 2, first, end, room);
+	const double *high = ocean_look(coarse->u, coarse->n, (row + 1) / 2, first, end, room + fine->n + 1);
+	double *u = ocean_line(fine->u, fine->n, p.band, row);
+	size_t col;
+
+	for (col = p.col; col < p.col_end; col++)
+		u[col] += (low[col / 2] + low[(col + 1) / 2] + high[col / 2] + high[(col + 1) / 2]) / 4;
+}
+
+static void add_interpolated(const struct app_worker *w, const struct level *fine, const struct level *coarse,
+			     double *room)
+{
+	unsigned int band;
+	size_t row;
+
+	for (band = 0; band < ocean_bands(); band++) {
+		struct part p = ocean_piece(ocean_part(w, fine->n), fine->n, band);
+
+		for (row = p.row; row < p.row_end; row++)
+			add_interpolated_row(fine, coarse, p, row, room);
+	}
+}
+
+static void cycle(const struct solver *s, const struct app_worker *w, double stiff, int number, double *room)
 {
 	const struct level *l = &s->level[number];
 
@@ -236,23 +360,23 @@ static void cycle(const struct solver *s, const struct app_worker *w, double sti
 		if (!w->id) {
 			if (number)
 				memset(l->u, 0, (l->n + 1) * (l->n + 1) * sizeof(*l->u));
-			cycle(s, &one, stiff, number);
+			cycle(s, &one, stiff, number, room);
 		}
 		app_barrier(w);
 		return;
 	}
 	/* One point inside is solved by one sweep. */
-	relax(w, l, stiff, SWEEPS_DOWN);
+	relax(w, l, stiff, SWEEPS_DOWN, room);
 	if (number == s->count - 1)
 		return;
-	find_rest(w, l, stiff);
+	find_rest(w, l, stiff, room);
 	app_barrier(w);
-	restrict_rest(w, l, l + 1);
+	restrict_rest(w, l, l + 1, room);
 	app_barrier(w);
-	cycle(s, w, stiff, number + 1);
-	add_interpolated(w, l, l + 1);
+	cycle(s, w, stiff, number + 1, room);
+	add_interpolated(w, l, l + 1, room);
 	app_barrier(w);
-	relax(w, l, stiff, SWEEPS_UP);
+	relax(w, l, stiff, SWEEPS_UP, room);
 }
 
 /*
@@ -268,26 +392,29 @@ static double reduce(const struct solver *s, const struct app_worker *w, double 
 	else
 		++*turn;
 	app_lock(w, LOCK_WORST);
-	*worst = fmax(*worst, value);
+	*worst = app_worst(*worst, value);
 	app_unlock(w, LOCK_WORST);
 	app_barrier(w);
 	return *worst;
 }
 
-static double largest(const struct app_worker *w, const double *f, size_t n)
+static double largest(const struct app_worker *w, const double *f, size_t n, double *room)
 {
 	struct part p = ocean_part(w, n);
 	double worst = 0;
 	size_t row, col;
 
-	for (row = p.row; row < p.row_end; row++)
+	for (row = p.row; row < p.row_end; row++) {
+		const double *line = ocean_look(f, n, row, p.col, p.col_end, room);
+
 		for (col = p.col; col < p.col_end; col++)
-			worst = fmax(worst, fabs(f[row * (n + 1) + col]));
+			worst = app_worst(worst, line[col]);
+	}
 	return worst;
 }
 
 void ocean_solve(const struct solver *s, const struct app_worker *w, double stiff, double *u, double *f,
-		 unsigned long *turn)
+		 unsigned long *turn, double *room)
 {
 	struct solver own = *s;
 	struct level *finest = &own.level[0];
@@ -297,10 +424,12 @@ void ocean_solve(const struct solver *s, const struct app_worker *w, double stif
 	finest->u = u;
 	finest->f = f;
 	app_barrier(w);
-	allowed = OCEAN_TOLERANCE * reduce(s, w, largest(w, f, finest->n), turn);
+	allowed = OCEAN_TOLERANCE * reduce(s, w, largest(w, f, finest->n, room), turn);
+	if (!isfinite(allowed))
+		app_die("the right hand has what is no number");
 	for (i = 0; i < CYCLES_MAX; i++) {
-		cycle(&own, w, stiff, 0);
-		if (reduce(s, w, find_rest(w, finest, stiff), turn) <= allowed)
+		cycle(&own, w, stiff, 0, room);
+		if (reduce(s, w, find_rest(w, finest, stiff, room), turn) <= allowed)
 			return;
 	}
 	app_die("no solution after %d cycles", CYCLES_MAX);

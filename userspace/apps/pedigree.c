@@ -41,12 +41,17 @@ double ilink_chance(const struct person *p, int locus, size_t one, size_t other)
 	       (p->seen[locus][0] == other && p->seen[locus][1] == one);
 }
 
-static double chance(uint64_t *drawn)
+/* Numbers that were drawn of one sequence. */
+struct draws {
+	uint64_t seed, next;
+};
+
+static double chance(struct draws *drawn)
 {
-	return app_random(1, (*drawn)++);
+	return app_random(drawn->seed, drawn->next++);
 }
 
-static size_t draw_allele(int locus, uint64_t *drawn)
+static size_t draw_allele(int locus, struct draws *drawn)
 {
 	double rest = chance(drawn);
 	size_t allele = 0;
@@ -57,7 +62,7 @@ static size_t draw_allele(int locus, uint64_t *drawn)
 }
 
 /* One haplotype of a child: a parent's, with crossings over. */
-static void hand_down(const struct person *parent, struct person *child, int side, uint64_t *drawn)
+static void hand_down(const struct person *parent, struct person *child, int side, struct draws *drawn)
 {
 	int from = chance(drawn) < 0.5;
 	int locus;
@@ -69,7 +74,7 @@ static void hand_down(const struct person *parent, struct person *child, int sid
 	}
 }
 
-static void finish(struct person *p, uint64_t *drawn)
+static void finish(struct person *p, struct draws *drawn)
 {
 	int copies = p->seen[ILINK_ILLNESS][0] + p->seen[ILINK_ILLNESS][1];
 
@@ -78,7 +83,7 @@ static void finish(struct person *p, uint64_t *drawn)
 	p->ill = chance(drawn) < penetrance[copies];
 }
 
-static void make_founder(struct person *p, uint64_t *drawn)
+static void make_founder(struct person *p, struct draws *drawn)
 {
 	int locus, side;
 
@@ -89,34 +94,41 @@ static void make_founder(struct person *p, uint64_t *drawn)
 	finish(p, drawn);
 }
 
-struct person *ilink_pedigree(long generations, long children, size_t *count)
+size_t ilink_persons(long generations, long children)
 {
-	size_t most = 2, born = 1, first = 0, end, i;
-	struct person *person;
-	uint64_t drawn = 0;
+	size_t born = 1, count = 1;
+
+	for (; generations; generations--) {
+		count += born;	/* spouses */
+		born *= (size_t)children;
+		count += born;
+	}
+	return count;
+}
+
+struct person *ilink_pedigree(long generations, long children, long seed)
+{
+	size_t persons = ilink_persons(generations, children);
+	struct person *person = app_private(persons, sizeof(*person));
+	struct draws drawn = { .seed = (uint64_t)seed };
+	size_t count = 1, first = 0, end, i;
 	long k, generation;
 
-	for (generation = 0; generation < generations; generation++) {
-		born *= (size_t)children;
-		most += 2 * born;
-	}
-	person = app_private(most, sizeof(*person));
-	memset(person, 0, most * sizeof(*person));
+	memset(person, 0, persons * sizeof(*person));
 	make_founder(&person[0], &drawn);
-	*count = 1;
 	/* Those of one generation are together, with the spouses behind them. */
 	for (generation = 0; generation < generations; generation++) {
-		end = *count;
+		end = count;
 		for (i = first; i < end; i++) {
-			person[i].spouse = (int)(*count)++;
+			person[i].spouse = (int)count++;
 			make_founder(&person[person[i].spouse], &drawn);
 		}
-		for (i = first, first = *count; i < end; i++) {
+		for (i = first, first = count; i < end; i++) {
 			person[i].children = (int)children;
 			for (k = 0; k < children; k++) {
-				struct person *child = &person[*count];
+				struct person *child = &person[count];
 
-				person[i].child[k] = (int)(*count)++;
+				person[i].child[k] = (int)count++;
 				hand_down(&person[i], child, 0, &drawn);
 				hand_down(&person[person[i].spouse], child, 1, &drawn);
 				finish(child, &drawn);

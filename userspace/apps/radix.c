@@ -73,8 +73,11 @@ static void fill(const struct app_worker *w)
 	size_t i, end;
 
 	app_share((size_t)keys, w->id, w->count, &i, &end);
-	for (; i < end; i++)
+	for (; i < end; i++) {
 		s.key[0][i] = initial(i);
+		if ((i + 1) % APP_INPUT_STEP == 0)
+			app_progress(w, (long)i + 1, (long)end);
+	}
 }
 
 struct pass {
@@ -197,6 +200,11 @@ static const char *same(const void *shared)
 	       "a key differs" : NULL;
 }
 
+static uint64_t sum(void)
+{
+	return app_sum(0, result(&s), (size_t)keys * sizeof(uint32_t));
+}
+
 const struct app_program app_program = {
 	.name = "radix",
 	.what = "Radix sort of integers.",
@@ -210,4 +218,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.sum = sum,
 };

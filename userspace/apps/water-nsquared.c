@@ -51,8 +51,10 @@ static void fill(const struct app_worker *w)
 	size_t i, end;
 
 	app_share(s.box.count, w->id, w->count, &i, &end);
-	for (; i < end; i++)
+	for (; i < end; i++) {
 		water_init(&s.box, i, &s.m[i]);
+		app_progress(w, (long)i + 1, (long)end);
+	}
 	if (!w->id)
 		memset(s.energy, 0, ((size_t)steps + 1) * sizeof(*s.energy));
 }
@@ -164,6 +166,11 @@ static const char *same(const void *shared)
 	return water_compare(&s.box, s.m, ((const struct state *)shared)->m);
 }
 
+static double mean(double *within)
+{
+	return water_mean(&s.box, s.m, within);
+}
+
 const struct app_program app_program = {
 	.name = "water-nsquared",
 	.what = "Molecular dynamics of water; all pairs of molecules.",
@@ -176,4 +183,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.mean = mean,
 };

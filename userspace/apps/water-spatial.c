@@ -101,6 +101,7 @@ static void fill(const struct app_worker *w)
 		s.head[cell] = NONE;
 	for (i = s.box.count; i-- > 0;) {
 		water_init(&s.box, i, &m);
+		app_progress(w, (long)(s.box.count - i), (long)s.box.count);
 		cell = cell_of(&m);
 		if (cell < first || cell >= end)
 			continue;
@@ -321,6 +322,11 @@ static const char *same(const void *shared)
 	return water_compare(&s.box, s.m, ((const struct state *)shared)->m);
 }
 
+static double mean(double *within)
+{
+	return water_mean(&s.box, s.m, within);
+}
+
 const struct app_program app_program = {
 	.name = "water-spatial",
 	.what = "Molecular dynamics of water; molecules in cells.",
@@ -334,4 +340,5 @@ const struct app_program app_program = {
 	.work = work,
 	.right = right,
 	.same = same,
+	.mean = mean,
 };

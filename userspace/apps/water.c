@@ -301,6 +301,21 @@ void water_add(double to[WATER_ATOMS][3], double from[WATER_ATOMS][3])
 			to[atom][k] += from[atom][k];
 }
 
+/* The oxygen is in the box, and the hydrogens at about a bond's length from it. */
+static bool is_whole(const struct water_box *box, const struct water *m)
+{
+	double v[3];
+	int h, k;
+
+	for (k = 0; k < 3; k++)
+		if (!(m->order[0][0][k] >= 0 && m->order[0][0][k] <= box->side))
+			return false;
+	for (h = 1; h < WATER_ATOMS; h++)
+		if (!(fabs(between(m->order[0][h], m->order[0][0], v) - BOND) <= BOND / 2))
+			return false;
+	return true;
+}
+
 const char *water_judge(const struct water_box *box, const struct water *m,
 			const double energy[2])
 {
@@ -309,6 +324,8 @@ const char *water_judge(const struct water_box *box, const struct water *m,
 	int atom, k;
 
 	for (i = 0; i < box->count; i++) {
+		if (!is_whole(box, &m[i]))
+			return app_text("molecule %zu has come apart", i);
 		kinetic += water_kinetic(box, &m[i]);
 		for (atom = 0; atom < WATER_ATOMS; atom++)
 			for (k = 0; k < 3; k++)
@@ -324,6 +341,21 @@ const char *water_judge(const struct water_box *box, const struct water *m,
 	return NULL;
 }
 
+/* Positions as angles, since the box is periodic: a change of one by d is of the mean at most 2 pi / side d. */
+double water_mean(const struct water_box *box, const struct water *m, double *within)
+{
+	const double turn = 2 * M_PI / box->side;
+	double sum = 0;
+	size_t i, j;
+
+	for (i = 0; i < box->count; i++)
+		for (j = 0; j < WATER_ATOMS * 3; j++)
+			sum += (2 * app_random(6, i * WATER_ATOMS * 3 + j) - 1) *
+			       cos(turn * m[i].order[0][j / 3][j % 3]);
+	*within = turn * WATER_TOLERANCE;
+	return sum / (double)(box->count * WATER_ATOMS * 3);
+}
+
 static double distance(const struct water_box *box, const struct water *a, const struct water *b)
 {
 	double worst = 0;
@@ -334,7 +366,7 @@ static double distance(const struct water_box *box, const struct water *a, const
 			double apart = a->order[0][atom][k] - b->order[0][atom][k];
 
 			apart -= box->side * floor(apart / box->side + 0.5);
-			worst = fmax(worst, fabs(apart));
+			worst = app_worst(worst, apart);
 		}
 	}
 	return worst;
@@ -346,6 +378,6 @@ const char *water_compare(const struct water_box *box, const struct water *a, co
 	size_t i;
 
 	for (i = 0; i < box->count; i++)
-		worst = fmax(worst, distance(box, &a[i], &b[i]));
+		worst = app_worst(worst, distance(box, &a[i], &b[i]));
 	return worst <= WATER_TOLERANCE ? NULL : app_text("an atom is %g Angstrom away", worst);
 }

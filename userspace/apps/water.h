@@ -66,6 +66,8 @@ void water_add(double to[WATER_ATOMS][3], double from[WATER_ATOMS][3]);
  */
 const char *water_judge(const struct water_box *box, const struct water *m,
 			const double energy[2]);
+/* A mean over all positions, of which two good runs differ by at most @within. */
+double water_mean(const struct water_box *box, const struct water *m, double *within);
 /* NULL, or how far the same atoms of two simulations are apart, the box being periodic. */
 const char *water_compare(const struct water_box *box, const struct water *a,
 			  const struct water *b);

@@ -39,8 +39,6 @@ static uint64_t published_before_wait;	/* of these: by the last WAIT_FOR_END */
 static uint64_t created;		/* rank 0: one by one since the last WAIT_FOR_END */
 static bool ending;			/* atomic, rank 0: the others may leave */
 static pthread_t watchers[PARMACS_RANKS_MAX];
-static bool in_roi;			/* atomic */
-static unsigned long roi_us;
 
 /* Workers of this process that nobody has joined yet, by the thread that takes commands. */
 static struct {
@@ -89,7 +87,7 @@ static void *grown(void *array, size_t used, size_t *room, size_t bytes)
 
 /* ---- locks, barriers, condition variables, semaphores ---- */
 
-static void take(uint64_t key)
+void parmacs_lock(uint64_t key)
 {
 	int ret;
 
@@ -101,7 +99,7 @@ static void take(uint64_t key)
 
 static void lock(dsm_parmacs_lock *l)
 {
-	take((uintptr_t)l);
+	parmacs_lock((uintptr_t)l);
 }
 
 static void unlock(dsm_parmacs_lock *l)
@@ -193,7 +191,7 @@ static void free_blocks(void)
 		must(dsm_free(d, blocks.block[--blocks.used]));
 }
 
-/* ---- time and counters ---- */
+/* ---- time ---- */
 
 static unsigned long clock_us(void)
 {
@@ -201,45 +199,6 @@ static unsigned long clock_us(void)
 
 	gettimeofday(&now, NULL);
 	return (unsigned long)now.tv_sec * 1000000ul + (unsigned long)now.tv_usec;
-}
-
-/* Of one thread: some programs let all workers come here, some only one. */
-static void roi_begin(void)
-{
-	if (__atomic_exchange_n(&in_roi, true, __ATOMIC_ACQ_REL))
-		return;
-	must(dsm_roi_begin(d, 1));
-	roi_us = clock_us();
-}
-
-static void roi_end(void)
-{
-	static const struct {
-		enum dsm_stat stat;
-		const char *name;
-	} shown[] = {
-		{ DSM_STAT_READ_FAULTS, "read_faults" },
-		{ DSM_STAT_WRITE_FAULTS, "write_faults" },
-		{ DSM_STAT_PAGE_TRANSFERS, "page_transfers" },
-		{ DSM_STAT_INVALIDATIONS, "invalidations" },
-		{ DSM_STAT_DIFFS, "diffs" },
-		{ DSM_STAT_LOCKS_LOCAL, "locks_local" },
-		{ DSM_STAT_LOCKS_REMOTE, "locks_remote" },
-		{ DSM_STAT_BARRIERS, "barriers" },
-		{ DSM_STAT_MSGS_SENT, "messages" },
-		{ DSM_STAT_BYTES_SENT, "message_bytes" },
-	};
-	unsigned long us = clock_us() - roi_us;
-	size_t i;
-
-	if (!__atomic_exchange_n(&in_roi, false, __ATOMIC_ACQ_REL))
-		return;
-	must(dsm_roi_end(d));
-	fprintf(stderr, "parmacs: node %d: region of interest: us=%lu", dsm_node(d), us);
-	for (i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
-		fprintf(stderr, " %s=%" PRIu64, shown[i].name,
-			dsm_roi_count(d, shown[i].stat));
-	fputc('\n', stderr);
 }
 
 /* ---- workers ---- */
@@ -303,17 +262,22 @@ static void *watch(void *number)
 	return NULL;
 }
 
-static void watch_rank(int other)
+void parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argument, const char *what)
 {
 	sigset_t all, old;
 	int err;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&watchers[other], NULL, watch, (void *)(intptr_t)other);
+	err = pthread_create(thread, NULL, run, argument);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
-		parmacs_die("a thread to watch rank %d: %s", other, strerror(err));
+		parmacs_die("a thread for %s: %s", what, strerror(err));
+}
+
+static void watch_rank(int other)
+{
+	parmacs_start_thread(&watchers[other], watch, (void *)(intptr_t)other, "another rank's end");
 }
 
 static void enter_region(void)
@@ -349,6 +313,7 @@ static void prepare_root(void)
 	root->program_data = (uintptr_t)program->data;
 	root->program_end = (uintptr_t)program->end;
 	root->commands = (uintptr_t)parmacs_take(PARMACS_COMMANDS * sizeof(struct parmacs_command));
+	root->roi = parmacs_roi_make(d, ranks);
 	must(dsm_sem_init(d, &root->done, 0));
 	for (i = 1; i < ranks; i++)
 		must(dsm_sem_init(d, &root->posted[i], 0));
@@ -425,6 +390,7 @@ static void leave(void)
 		parmacs_statics_end(d);
 		must(dsm_free(d, (void *)(uintptr_t)root->commands));
 	}
+	parmacs_roi_free();
 	free_blocks();
 	must(dsm_unlock(d, HEAP_KEY_ALIVE));
 }
@@ -476,14 +442,17 @@ static void join(void)
 	enter_region();
 	if (!rank && atexit(leave))
 		parmacs_die("atexit has no room");
-	if (ranks == 1)
+	if (ranks == 1) {
+		parmacs_roi_join(d, parmacs_roi_make(d, 1), 0, 1);
 		return;
+	}
 	if (!rank)
 		prepare_root();
 	must(dsm_barrier(d, KEY_START, (unsigned int)ranks));
 	if (root->program_data != (uintptr_t)program->data ||
 	    root->program_end != (uintptr_t)program->end)
 		parmacs_die("this is not the program that rank 0 runs, or it is at another address");
+	parmacs_roi_join(d, root->roi, rank, ranks);
 	if (rank) {
 		watch_rank(0);
 		serve();
@@ -531,6 +500,6 @@ const struct dsm_parmacs_calls dsm_parmacs_calls = {
 	.malloc = g_malloc,
 	.free = g_free,
 	.clock = clock_us,
-	.roi_begin = roi_begin,
-	.roi_end = roi_end,
+	.roi_begin = parmacs_roi_begin,
+	.roi_end = parmacs_roi_end,
 };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only */
 /* Copyright (C) 2026 The dsm authors */
 /*
- * What parmacs.c and statics.c share: what rank 0 tells the other ranks, in a heap region. Never
+ * What parmacs.c, parmacs_roi.c and statics.c share: what rank 0 tells the other ranks, in a heap region. Never
  * installed.
  */
 #ifndef DSM_LIB_PARMACS_H
 #define DSM_LIB_PARMACS_H
+
+#include <pthread.h>
 
 #include "../parmacs/dsm_parmacs.h"
 #include "heap.h"
@@ -27,12 +29,13 @@ struct parmacs_command {
  * struct parmacs_root - at HEAP_ROOT_OFFSET of the region while a program runs; written by rank 0
  * @program:  where its statics are: with all ranks the same
  * @commands: address of PARMACS_COMMANDS commands, used round and round
+ * @roi:      address of a struct parmacs_roi
  * @posted:   by rank: commands that it has not begun
  * @done:     ranks whose workers have come to their end
  */
 struct parmacs_root {
 	uint64_t program_data, program_end;
-	uint64_t commands;
+	uint64_t commands, roi;
 	struct dsm_sem done;
 	struct dsm_sem posted[PARMACS_RANKS_MAX];
 };
@@ -62,6 +65,20 @@ struct parmacs_statics {
 DSM_HIDDEN _Noreturn void parmacs_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* From the region, zeroed; never NULL. */
 DSM_HIDDEN void *parmacs_take(size_t bytes);
+/* Takes a lock, whatever signals come. */
+DSM_HIDDEN void parmacs_lock(uint64_t key);
+/* Starts a thread that gets no signals; @what it is for, in words. */
+DSM_HIDDEN void parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argument, const char *what);
+
+/* parmacs_roi.c: rank 0: what all ranks need for it, in shared memory; its address. */
+DSM_HIDDEN uint64_t parmacs_roi_make(struct dsm *d, int ranks);
+/* Each rank, once. */
+DSM_HIDDEN void parmacs_roi_join(struct dsm *d, uint64_t made, int rank, int ranks);
+/* Rank 0, at the end: nobody begins or ends it any more. */
+DSM_HIDDEN void parmacs_roi_free(void);
+/* Any thread of any rank; if many come, the first of each does it for all. The end prints the counters. */
+DSM_HIDDEN void parmacs_roi_begin(void);
+DSM_HIDDEN void parmacs_roi_end(void);
 
 /* statics.c: before main(): let the program and its libraries be where they are on all nodes. */
 DSM_HIDDEN void parmacs_statics_fix(char **argv);

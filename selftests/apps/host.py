@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""The papers' programs on the host: what needs no guest. Each test returns what is wrong, or None."""
+import itertools
+import os
+import re
+import subprocess
+
+from bench import programs as bench
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+USER = os.environ.get("O", os.path.join(TOP, "build/user"))
+APPS = os.path.join(TOP, "userspace/apps")
+MANUAL = os.path.join(APPS, "dsm-apps.7")
+HOST_SECONDS = 300
+# Workers of the runs under ThreadSanitizer.
+RANKS, THREADS = 2, 2
+# What a program refuses beside numbers out of their bounds, and its words.
+UNFIT = {"sor": ((["--cols", "511"], "must be even"), (["--rows", "1", "-t", "2"], "more workers than rows")),
+         "matmul": ((["--n", "1", "-t", "2"], "more workers than columns"),),
+         "fft": ((["--log2-points", "15"], "must be even"),
+                 (["--log2-points", "4", "-t", "5"], "more workers than rows")),
+         "ocean": ((["--n", "48"], "power of two"),),
+         "tsp": ((["--cities", "8", "--alone", "8"], "must be less"),),
+         "water-spatial": ((["--molecules", "216", "-t", "64"], "more workers than cells"),),
+         "is": ((["--log2-keys", "3", "--iterations", "5"], "too many iterations"),
+                (["--log2-buckets", "1", "--iterations", "3"], "more iterations than buckets")),
+         "em3d": ((["--nodes", "4", "-t", "3"], "more workers than nodes of a kind"),),
+         "barnes": ((["--bodies", "2", "-t", "3"], "more workers than bodies"),)}
+# What is no number, in one place of the result or of the input: which piece of memory, and where in it.
+SPOILT = {"gauss": ["result 2 0", "input 0 8"], "lu": ["result 0 4096"], "clu": ["result 0 4096"],
+          "matmul": ["result 2 4096"], "ocean": ["result 2 8272", "result 0 8272", "input 0 8272"],
+          "sor": ["result 0 4096", "result 1 4096"], "fft": ["result 0 4096"], "em3d": ["result 0 0", "result 3 0"],
+          "barnes": ["result 0 0"], "ilink": ["result 3 32"], "water-nsquared": ["result 0 0", "result 1 24"],
+          "water-spatial": ["result 0 0", "result 3 24"], "is": ["result 1 4096"], "radix": ["result 0 4096"]}
+# Trees for Ilink's reference; of the second, the loci are nearly unlinked.
+TREES = (["--generations", "3"], ["--generations", "3", "--seed", "2"], ["--children", "3", "--alleles", "5"])
+
+
+def _run(argv, **kw):
+    return subprocess.run(argv, capture_output=True, text=True, timeout=HOST_SECONDS, check=False, **kw)
+
+
+def host(argv, status=0, says="", texts=None, **env):
+    """Run a program here; what is wrong with it, or None. texts: takes what it prints."""
+    try:
+        r = _run(argv, env={**os.environ, **env})
+    except subprocess.TimeoutExpired:
+        return f"no end after {HOST_SECONDS} s"
+    if r.returncode != status:
+        return f"status {r.returncode}: {r.stdout}{r.stderr}"
+    if texts is not None:
+        texts.append(r.stdout + r.stderr)
+    return None if says in r.stdout + r.stderr else f"no '{says}': {r.stdout}{r.stderr}"
+
+
+def built(name, sources, folder):
+    """Build a program on threads.c under ThreadSanitizer; (what is wrong, its path)."""
+    flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=thread"]
+    objects = []
+    for source in [*(os.path.join(APPS, s) for s in sources), os.path.join(HERE, "threads.c")]:
+        objects.append(os.path.join(folder, os.path.basename(source) + ".o"))
+        if not os.path.exists(objects[-1]):
+            wrong = host(["cc", *flags, "-c", "-o", objects[-1], source])
+            if wrong:
+                return wrong, None
+    path = os.path.join(folder, name)
+    return host(["cc", *flags, "-o", path, *objects, "-lm", "-pthread"]), path
+
+
+def _on_threads(path, words, **kw):
+    """host(), of a program that built() made."""
+    return host(["setarch", "-R", path, "-t", str(THREADS), *words], DSM_RANKS=str(RANKS), **kw)
+
+
+def ordered(name, path, ways):
+    """No accesses without order, and the checksum of the sequential run, in each way."""
+    for words in ways:
+        texts = []
+        wrong = (_on_threads(path, words, texts=texts) or
+                 host([os.path.join(USER, "apps/plain", name), *words], texts=texts) or
+                 bench.differs(bench.parse(texts[1]), bench.parse(texts[0])))
+        if wrong:
+            return f"{' '.join(words)}: {wrong}"
+    return None
+
+
+def spoilt(name, path, ways):
+    """In each way a program finds by itself that its result is spoilt, without the run of one thread."""
+    for words, spoil in itertools.product(ways, SPOILT[name]):
+        texts = []
+        wrong = _on_threads(path, ["--no-verify", *words], status=1, texts=texts, DSM_SPOIL=spoil)
+        if not wrong and ("WRONG" not in texts[0] if "result" in spoil else "DSM_SPOIL" in texts[0]):
+            wrong = f"not for this reason: {texts[0]}"
+        if wrong:
+            return f"{' '.join(words)}: {spoil}: {wrong}"
+    return None
+
+
+def _options(path):
+    """The program's own numbers, by --help: (name, least, largest)."""
+    found = re.findall(r"^  --(\S+) +N +.*; (-?\d+) to (\d+) \(", _run([path, "--help"]).stdout, re.M)
+    return [(name, int(least), int(most)) for name, least, most in found]
+
+
+def refused(name):
+    """Wrong arguments are told before there is any region to be found."""
+    path = os.path.join(USER, "apps", name)
+    wrong = [(words, "--help tells more") for words in
+             (["--size", "huge"], ["more"], ["-t", "0"], ["-t", "x"], ["-t", "65"], ["--space", "0"],
+              ["--progress", "-1"])]
+    wrong += [(["--none"], "--none"), *UNFIT.get(name, ())]
+    options = _options(path)
+    if not options:
+        return "--help lists no options"
+    for option, least, most in options:
+        wrong += [([f"--{option}", str(n)], f"no number from {least} to {most}") for n in (least - 1, most + 1)]
+    for words, says in wrong:
+        reason = host([path, *words], status=2, says=says)
+        if reason:
+            return f"{' '.join(words)}: {reason}"
+    return None
+
+
+def space(name):
+    """The memory that a program needs is told without a region, and more workers need more."""
+    texts = []
+    path = os.path.join(USER, "apps", name)
+    wrong = host([path, "--space", "2"], texts=texts) or host([path, "--space", "1"], texts=texts)
+    return wrong or (None if int(texts[0]) > max(8192, int(texts[1])) else f"{texts}")
+
+
+def documented(name):
+    """The manual has each option of the program, in the program's paragraph."""
+    with open(MANUAL, encoding="utf-8") as f:
+        paragraphs = f.read().split("\n.TP\n")
+    text = next((p for p in paragraphs if re.search(rf'^\.BR? (.*[" ])?{name}(?![\w-])', p)), "")
+    missing = [option for option, _, _ in _options(os.path.join(USER, "apps", name))
+               if r"\-\-" + option.replace("-", r"\-") not in text]
+    return f"the manual does not have --{', --'.join(missing)}" if missing else None
+
+
+def _progress(name, seconds):
+    r = _run([os.path.join(USER, "apps/plain", name), "--progress", str(seconds)])
+    return r.returncode, re.findall(rf"^{name}: (input, )?(\d+)(?: of (\d+))? done$", r.stderr, re.M), r.stderr
+
+
+def progress(name):
+    """A run says how far it is, with the input and with the work; and not more often than it was told."""
+    status, lines, text = _progress(name, 0)
+    if status or len(lines) != len(text.splitlines()):
+        return f"status {status}: {text}"
+    work = [(int(done), int(total or 0)) for of_input, done, total in lines if not of_input]
+    made = [(int(done), int(total)) for of_input, done, total in lines if of_input]
+    # TSP has next to no input.
+    if not work or (not made and name != "tsp"):
+        return f"{len(made)} lines about the input, {len(work)} about the work"
+    if [done for done, _ in work] != sorted(done for done, _ in work):
+        return f"the work goes back: {work}"
+    if any(not 0 < done <= (total or done) for done, total in work + made):
+        return f"more than all, or nothing: {work + made}"
+    _, lines, _ = _progress(name, 1000000)
+    return f"too many lines: {lines}" if lines else None
+
+
+def same_bits(folder, runs):
+    """What built() made gives results that are the same to the last bit; runs: (program, words)."""
+    found = {}
+    for name, words in runs:
+        texts = []
+        wrong = _on_threads(os.path.join(folder, name), words, texts=texts)
+        checksum = None if wrong else bench.parse(texts[0]).get("sum")
+        if not checksum:
+            return f"{name} {' '.join(words)}: {wrong or texts}"
+        found[f"{name} {' '.join(words)}"] = checksum
+    return None if len(set(found.values())) == 1 else f"different results: {found}"
+
+
+def linkage(folder, words):
+    """Ilink's likelihood is that of fastlink's mlink, for the same tree."""
+    r = _run([os.path.join(USER, "apps/plain/ilink"), "--linkage", "1", *words], cwd=folder)
+    ours = re.search(r"\bln_likelihood=(\S+):", r.stdout)
+    if r.returncode or not ours:
+        return f"status {r.returncode}: {r.stdout}{r.stderr}"
+    text = ""
+    for name in ("unknown", "mlink"):
+        text += _run([name], cwd=folder, stdin=subprocess.DEVNULL).stdout
+    theirs = re.findall(r"^TOTALS +(-\S+)", text, re.M)	# unlinked, then linked
+    if len(theirs) != 2 or abs(float(theirs[1]) - float(ours[1])) > 2e-6:
+        return f"{ours[1]} is not that of mlink: {text}"
+    return None

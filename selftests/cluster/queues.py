@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""The order in which a lock by atomics goes around, and pages that are written into their homes' frames by the run."""
+from scene import actors, counters, expect, region, until
+
+PAGE = 4096
+PAGES = 24
+RUNS_MOST = 64
+WARM_UP = 20
+LAST_WORD = PAGE - 8		# of no run
+EACH_BYTE = 0x0101010101010101
+DIRECT_RUNS = "/sys/module/dsm/parameters/direct_runs"
+
+
+def queue_up(actor, key):
+    """Begin to lock and wait until the node is in the lock's queue: then it has told the one before it."""
+    told = counters(actor.node)["signals_sent"]
+    number = actor.begin_blocked("dsm_node_lock", "lock", key)
+    until(lambda: counters(actor.node)["signals_sent"] > told, f"{actor.node.name} does not queue for lock {key}")
+    return number
+
+
+def rdma_locks_are_fifo_among_nodes(c):
+    """The holder, who unlocks and locks again, comes behind all that waited; words on all nodes."""
+    with region(c, "1M", "sync=rdma") as name, actors(name, *c.nodes[:3]) as players:
+        for key in range(6):
+            holder, *others = players[key % 3:] + players[:key % 3]
+            holder.want(0, "lock", key)
+            queue = [(actor, queue_up(actor, key)) for actor in others]
+            for turn in range(4):
+                actor, number = queue.pop(0)
+                holder.want(0, "unlock", key)
+                actor.finish(number, 0, "lock in its turn")
+                if turn < 3:
+                    queue.append((holder, queue_up(holder, key)))
+                early = [x.node.name for x, waiting in queue if not x.pending(waiting)]
+                expect(not early, f"{early} got lock {key} before its turn")
+                holder = actor
+            for actor, number in queue:
+                holder.want(0, "unlock", key)
+                actor.finish(number, 0, "lock in its turn")
+                holder = actor
+            holder.want(0, "unlock", key)
+
+
+class Release:
+    """A writer changes words of PAGES pages of a home and releases; the home must have them then."""
+
+    def __init__(self, writer, home):
+        self.writer, self.home, self.turn = writer, home, 0
+
+    def __call__(self, runs):
+        """direct_pages and direct_runs of pages with so many changed words each."""
+        for actor in (self.writer, self.home):
+            actor.want(0, "acquire")
+        before = counters(self.writer.node)
+        self.turn += 1
+        # Every byte of a word differs from all it had before: a word is a run. fill adds less than RUNS_MOST.
+        expect(self.turn + RUNS_MOST < 256, "too many releases")
+        words = (runs, PAGE // RUNS_MOST, EACH_BYTE * self.turn)
+        for page in range(PAGES):
+            self.writer.want(0, "fill", page * PAGE, *words)
+        self.writer.want(0, "release")
+        after = counters(self.writer.node)
+        self.home.want(0, "acquire")
+        for page in range(PAGES):
+            self.home.want(0, "verify", page * PAGE, *words)
+        return tuple(after[k] - before[k] for k in ("direct_pages", "direct_runs"))
+
+    def warm_up(self):
+        """Until the writer knows the key of the home's frames: it comes with a page, once enough of them are in use."""
+        for turn in range(WARM_UP):
+            for page in range(PAGES):
+                self.home.want(0, "write", page * PAGE + LAST_WORD, 1 + turn)
+            self.home.want(0, "release")
+            self.writer.want(0, "acquire")
+            self.writer.read(LAST_WORD, 1 + turn)
+            if self(1) == (PAGES, PAGES):
+                return
+        raise AssertionError(f"pages are not written directly after {WARM_UP} releases")
+
+
+def runs_are_written_into_their_frames(c):
+    """diffpath=write writes every run; diffpath=auto those of pages with at most direct_runs of them."""
+    a, b = c.nodes[:2]
+    with region(c, "1M", "home=block", "diffpath=write") as name, actors(name, b, a) as players:
+        release = Release(*players)
+        release.warm_up()
+        for runs in (1, 3, RUNS_MOST):
+            got = release(runs)
+            expect(got == (PAGES, PAGES * runs), f"diffpath=write, {runs} runs a page: {got}")
+    usual = b.read(DIRECT_RUNS).strip()
+    with region(c, "1M", "home=block", "diffpath=auto") as name, actors(name, b, a) as players:
+        release = Release(*players)
+        b.write(str(RUNS_MOST).encode(), DIRECT_RUNS)
+        release.warm_up()
+        for most in (4, 0):
+            b.write(str(most).encode(), DIRECT_RUNS)
+            for runs in (1, 4, 5):
+                got = release(runs)
+                want = (PAGES, PAGES * runs) if runs <= most else (0, 0)
+                expect(got == want, f"diffpath=auto, direct_runs={most}, {runs} runs a page: {got}, not {want}")
+        b.write(usual.encode(), DIRECT_RUNS)

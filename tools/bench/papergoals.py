@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""What the papers' programs are to reach, and how far they come in the runs of one invocation.
+
+A goal evaluated is a dict: goal, program, ratio (None: not measured), bound, most (True: the ratio is at most
+the bound), reached (None: not measured, or nothing is asked for) and note. Never prints, never judges more than that.
+"""
+from bench import programs, tables
+from bench.tables import Table, before, ours, percent
+
+FIXED = ("csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb", "hlrc-copy", "hlrc-nocopy",
+         "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "hlrc")
+POLICIES = tuple(f"preset={name}" for name in (*FIXED, "auto"))
+AUTO = "preset=auto"
+OLD = ("preset=csm-none", "preset=hlrc-orig")
+FAST = ("sor", "matmul", "tsp", "water-nsquared", "gauss", "clu")
+SHARED = ("lu", "water-spatial", "barnes", "fft", "ocean", "em3d", "ilink")
+REPORTED = ("is", "radix")
+NODES, LU_NODES = 2, 4
+ONE = "home=first-touch"
+LU_WORDS = ("--pad", "0")	# columns of tiles have owners, two of whom share a page
+LU_OLD, LU_MOVES = "preset=csm-none,home=first-touch", "preset=csm-none-mg"
+WANTED = 5	# runs behind a median
+
+
+class Goals(Table):
+    """The runs that the goals need."""
+
+    key, title = "goals", "Goals: the best preset, auto, and one thread on one node"
+    programs = programs.PROGRAMS
+    repetitions = WANTED
+    columns = ("seconds", "speedup", "fastest", "slowest", "diffs", "computing", "page", "lock", "barrier", "diffs",
+               "overhead", "handlers")
+    differs = "goals are of size small, 2 guests of one processor, medians of 5; LU's diffs of 4 guests"
+
+    @staticmethod
+    def cells(run):
+        """Behind seconds and speedup."""
+        return [f"{run['fastest']:.2f}", f"{run['slowest']:.2f}", tables.count(run["counters"].get("diffs", 0)),
+                *map(percent, tables.breakdown(run, tables.HLRC_PARTS).values()), percent(tables.handlers(run))]
+
+    def rows(self, bench, name):
+        """Of one program."""
+        words = self.words(bench, name)
+        yield before(bench.alone(name, words), words)
+        if max(bench.nodes) >= NODES:
+            for policy in bench.presets:
+                yield ours(f"{NODES}, {policy}", bench.run(name, NODES, policy, words), self.cells, tables.HLRC_PARTS)
+        for thp in ("never", "always"):
+            row = before(bench.alone(name, words, thp))
+            yield {**row, "label": f"without dsm, huge pages {thp}"}
+            yield ours(f"1, {ONE}, huge pages {thp}", bench.run(name, 1, ONE, words, thp=thp), self.cells,
+                       tables.HLRC_PARTS)
+        if name == "lu" and max(bench.nodes) >= LU_NODES:
+            for policy in (LU_OLD, LU_MOVES):
+                run = bench.run(name, LU_NODES, policy, [*words, *LU_WORDS])
+                yield ours(f"{LU_NODES}, {policy}, pad=0", run, self.cells, tables.HLRC_PARTS)
+
+
+def evaluated(goal, program, ratio, bound, most, note, miss=None, above=False):
+    """One goal. miss: counts as one, where the ratio alone does not tell; above: the bound itself is not enough."""
+    reached = None
+    if ratio is not None and bound is not None:
+        reached = ratio <= bound if most else ratio > bound if above else ratio >= bound
+        if not reached and miss is not None:
+            reached = not miss
+    return {"goal": goal, "program": program, "ratio": ratio, "bound": bound, "most": most, "reached": reached,
+            "note": note}
+
+
+def where(run):
+    """Where the time of all its nodes goes, in words."""
+    parts = {**tables.breakdown(run, tables.HLRC_PARTS), "handlers": tables.handlers(run)}
+    return ", ".join(f"{part} {percent(share)}" for part, share in parts.items() if share >= 0.01)
+
+
+def medians(run):
+    """How many runs are behind a time, if fewer than are asked for."""
+    return "" if run["repetitions"] >= WANTED else f"; {run['repetitions']} of {WANTED} runs"
+
+
+def speedup(program, runs, bound):
+    """The best preset's, on two guests."""
+    goal = "speedup of the best preset"
+    runs = [run for run in runs if run["speedup"]]
+    if not runs:
+        return evaluated(goal, program, None, bound, False, "not measured")
+    best = max(runs, key=lambda run: run["speedup"])
+    return evaluated(goal, program, best["speedup"], bound, False, f"{best['policy']}: {where(best)}{medians(best)}",
+                     above=program in SHARED)
+
+
+def against_old(program, runs):
+    """The best preset against the worse of the two that use nothing of the network's."""
+    goal = "best preset against the worse of csm-none and hlrc-orig"
+    old = [run for run in runs if run["policy"] in OLD]
+    if len(old) < len(OLD):
+        return evaluated(goal, program, None, 1.1, False, "not measured: both are needed")
+    worse = max(old, key=lambda run: run["seconds"])
+    best = min(runs, key=lambda run: run["seconds"])
+    return evaluated(goal, program, worse["seconds"] / best["seconds"], 1.1, False,
+                     f"{best['policy']} {best['seconds']:.2f} s, {worse['policy']} {worse['seconds']:.2f} s"
+                     f"{medians(best)}")
+
+
+def auto(program, runs):
+    """auto against the best preset that is fixed; a miss counts beyond the spread of both."""
+    goal = "auto against the best fixed preset"
+    own = [run for run in runs if run["policy"] == AUTO]
+    fixed = [run for run in runs if run["policy"] in POLICIES and run["policy"] != AUTO]
+    if not own or not fixed:
+        return evaluated(goal, program, None, 1.1, True, "not measured: auto and a fixed preset are needed")
+    best = min(fixed, key=lambda run: run["seconds"])
+    spread = (f"{own[0]['seconds']:.2f} s ({own[0]['fastest']:.2f}-{own[0]['slowest']:.2f}) against {best['policy']} "
+              f"{best['seconds']:.2f} s ({best['fastest']:.2f}-{best['slowest']:.2f}), of {len(fixed)} fixed")
+    return evaluated(goal, program, own[0]["seconds"] / best["seconds"], 1.1, True, spread + medians(own[0]),
+                     own[0]["fastest"] > 1.1 * best["slowest"])
+
+
+def one_thread(program, runs):
+    """On a node alone against the plain build, huge pages off for both; beside it with them."""
+    goal = "one thread on one node against the plain build, huge pages off"
+    ratios = {}
+    for thp in ("never", "always"):
+        plain = [run for run in runs if run["thp"] == thp and not run["nodes"]]
+        dsm = [run for run in runs if run["thp"] == thp and run["nodes"] == 1 and run["threads"] == 1]
+        ratios[thp] = (dsm[0]["seconds"] / plain[0]["seconds"], dsm[0]) if plain and dsm else None
+    if not ratios["never"]:
+        return evaluated(goal, program, None, 1.05, True, "not measured")
+    beside = f"huge pages always: {ratios['always'][0]:.3f}" if ratios["always"] else "huge pages always: not measured"
+    return evaluated(goal, program, ratios["never"][0], 1.05, True, beside + medians(ratios["never"][1]))
+
+
+def lu_diffs(runs, words):
+    """Of homes that move against homes that stay, tiles with owners by columns."""
+    goal = f"LU's diffs on {LU_NODES} guests, csm-none-mg against csm-none"
+    found = {run["policy"]: run for run in runs if run["nodes"] == LU_NODES and run["words"] == [*words, *LU_WORDS]}
+    old, moves = found.get(LU_OLD), found.get(LU_MOVES)
+    if not old or not moves:
+        return evaluated(goal, "lu", None, 0.01, True, f"not measured: --nodes with {LU_NODES} is needed")
+    before_, after = old["counters"].get("diffs", 0), moves["counters"].get("diffs", 0)
+    stated = f"{old['options'].get('n')} rows, tiles of {old['options'].get('tile')}: {after} against {before_} diffs"
+    if not before_:
+        return evaluated(goal, "lu", None, 0.01, True, stated)
+    return evaluated(goal, "lu", after / before_, 0.01, True, stated)
+
+
+def latest(runs):
+    """Of runs of the same kind the one behind which are most."""
+    kept = {}
+    for run in runs:
+        key = (run["program"], *run["words"], run["nodes"], run.get("threads"), run.get("policy"), run["thp"])
+        if key not in kept or kept[key]["repetitions"] < run["repetitions"]:
+            kept[key] = run
+    return list(kept.values())
+
+
+def evaluate(runs, names, words_of):
+    """All goals of the programs named. runs: of programs.Bench; words_of: their arguments in the table of goals."""
+    runs, result = latest(runs), []
+    for name in names:
+        words = list(words_of(name))
+        own = [run for run in runs if run["program"] == name]
+        usual = [run for run in own if run["words"] == words]
+        pair = [run for run in usual if run["nodes"] == NODES and run["threads"] == 1 and not run["thp"]]
+        result.append(speedup(name, pair, 1.7 if name in FAST else 1.2 if name in SHARED else None))
+        if name in SHARED:
+            result.append(against_old(name, pair))
+        result += [auto(name, pair), one_thread(name, usual)]
+        if name == "lu":
+            result.append(lu_diffs(own, words))
+    return result
+
+
+def lines(goals):
+    """One line for each: how far, what was asked for, and whether that is reached."""
+    for g in goals:
+        ratio = "-" if g["ratio"] is None else f"{g['ratio']:.3f}"
+        bound = "reported" if g["bound"] is None else f"at {'most' if g['most'] else 'least'} {g['bound']:g}"
+        verdict = "" if g["reached"] is None else "reached" if g["reached"] else "missed"
+        yield [g["program"], g["goal"], ratio, bound, verdict, g["note"]]
