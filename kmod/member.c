@@ -291,7 +291,9 @@ static void undo(struct dsm_node *n)
 	up_write(&n->net_lock);
 	dsm_net_stop(net);
 	dsm_engine_start(n);
+	WRITE_ONCE(n->membership, n->membership + 1);
 	atomic_set(&n->state, DSM_MEMBER_NONE);
+	wake_up_all(&n->changed);
 }
 
 /* Pages that are only here go home first; those homed here stay. */
@@ -343,30 +345,35 @@ static void reopen_regions(struct dsm_node *n)
 	}
 }
 
-/* Of this membership: somebody else may end it, and even begin another. */
-static bool is_member(struct dsm_node *n, u32 membership)
+/* Somebody else may end a membership, and even begin another. */
+static bool is_over(struct dsm_node *n, u32 membership)
 {
-	return READ_ONCE(n->membership) == membership && dsm_node_joined(n);
+	return READ_ONCE(n->membership) != membership;
+}
+
+/* Of that membership, which nobody ends at present, and so are the others. */
+static bool are_all_here(struct dsm_node *n, u32 membership, u16 nodes)
+{
+	return dsm_node_joined(n) && !is_over(n, membership) && hweight64(READ_ONCE(n->joined)) >= nodes;
 }
 
 /* Joined, until all others are there too; or leave again, if that is possible. */
 static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline, struct dsm_errtxt *err)
 {
+	u32 membership = n->membership;
 	long left = deadline - jiffies;
-	u32 membership = ++n->membership;
 	int ret;
 
 	atomic_set(&n->state, DSM_MEMBER_JOINED);
-	ret = wait_event_interruptible_timeout(n->changed,
-					       !is_member(n, membership) ||
-					       hweight64(READ_ONCE(n->joined)) >= nodes, max(left, 1L));
-	if (ret > 0 && is_member(n, membership))
+	ret = wait_event_interruptible_timeout(n->changed, is_over(n, membership) || are_all_here(n, membership, nodes),
+					       max(left, 1L));
+	if (ret > 0 && !is_over(n, membership))
 		return 0;
 	if (ret > 0 || atomic_cmpxchg(&n->state, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING) != DSM_MEMBER_JOINED) {
 		dsm_errtxt_set(err, "this node was told to leave before all nodes had joined");
 		return -EINTR;
 	}
-	if (n->membership != membership) {
+	if (is_over(n, membership)) {
 		atomic_set(&n->state, DSM_MEMBER_JOINED);
 		dsm_errtxt_set(err, "this node was told to leave before all nodes had joined, and joined again");
 		return -EINTR;
@@ -519,13 +526,14 @@ int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 		dsm_errtxt_set(err, "this node has not joined");
 		return -ENOTCONN;
 	}
-	wake_up_all(&n->changed);
 	ret = close_regions(n, flags, err);
 	if (!ret)
 		ret = send_home(n, flags, err);
 	if (ret) {
 		reopen_regions(n);
 		atomic_set(&n->state, DSM_MEMBER_JOINED);
+		/* Who waits for other nodes to join goes on. */
+		wake_up_all(&n->changed);
 		return ret;
 	}
 	undo(n);

@@ -522,10 +522,13 @@ static void resume_work(struct work_struct *work)
 	int err;
 
 	do {
-		if (!take_down(peer))
+		if (!take_down(peer)) {
 			err = -ENOTRECOVERABLE;
-		else
+			pr_info_ratelimited("dsm: node %u: %s with an atomic operation under way\n",
+					    peer->node, READ_ONCE(peer->resume.reason));
+		} else {
 			err = peer->active ? connect_all(peer) : await_all(peer);
+		}
 		if (!err)
 			err = go_on(peer);
 	} while (err && is_worth_another_try(peer, err));

@@ -445,12 +445,16 @@ def join_leave_and_unload_refusals(c):
 
 
 def joins_that_wait_for_others(c):
-    """Another command ends such a membership; its time ends it too, unless a program uses a region by then."""
+    """Another command ends such a membership, if it is not refused; its time ends it too, unless a region is used."""
     other, node = c.nodes[:2]
     join = ["dsmctl", "join", "--listen", node.address, "--seed", other.address, "--nodes", "9"]
     node.check(["dsmctl", "leave", "--force"])
     waiting = node.start([*join, "--timeout", "600"])
     node.wait_for(["grep", "-q", "joined", "/sys/class/dsm/dsm/state"], CALL_SECONDS)
+    with region(c, "1M", "home=rr", nodes=[node]) as name, actors(name, node) as (a,):
+        a.want(0, "write", 64, 4711)
+        r = node.run(["dsmctl", "leave"])
+        expect(r.status and "in use" in r.err and not waiting.done(), f"left a region in use, or waits no longer: {r}")
     node.check(["dsmctl", "leave"])
     r = waiting.wait(CALL_SECONDS)
     expect(r.status and "told to leave" in r.err, f"joined, and told to leave meanwhile: {r}")
