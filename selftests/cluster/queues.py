@@ -5,6 +5,7 @@ from scene import actors, counters, expect, region, until
 
 PAGE = 4096
 PAGES = 24
+REGION = "192K"			# half of its pages are in use: then its home registers them with any diffpath
 RUNS_MOST = 64
 WARM_UP = 20
 LAST_WORD = PAGE - 8		# of no run
@@ -75,22 +76,23 @@ class Release:
             self.home.want(0, "release")
             self.writer.want(0, "acquire")
             self.writer.read(LAST_WORD, 1 + turn)
-            if self(1) == (PAGES, PAGES):
+            got = self(1)
+            if got == (PAGES, PAGES):
                 return
-        raise AssertionError(f"pages are not written directly after {WARM_UP} releases")
+        raise AssertionError(f"{got} pages and runs are written directly after {WARM_UP} releases, not {PAGES} each")
 
 
 def runs_are_written_into_their_frames(c):
     """diffpath=write writes every run; diffpath=auto those of pages with at most direct_runs of them."""
     a, b = c.nodes[:2]
-    with region(c, "1M", "home=block", "diffpath=write") as name, actors(name, b, a) as players:
+    with region(c, REGION, "home=block", "diffpath=write") as name, actors(name, b, a) as players:
         release = Release(*players)
         release.warm_up()
         for runs in (1, 3, RUNS_MOST):
             got = release(runs)
             expect(got == (PAGES, PAGES * runs), f"diffpath=write, {runs} runs a page: {got}")
     usual = b.read(DIRECT_RUNS).strip()
-    with region(c, "1M", "home=block", "diffpath=auto") as name, actors(name, b, a) as players:
+    with region(c, REGION, "home=block", "diffpath=auto") as name, actors(name, b, a) as players:
         release = Release(*players)
         b.write(str(RUNS_MOST).encode(), DIRECT_RUNS)
         release.warm_up()
