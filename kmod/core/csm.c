@@ -74,7 +74,7 @@ static void tell_one(struct dsm_engine *e, u16 to, const struct dsm_page *p, u64
 	struct dsm_msgbuf *m = e->csm.open[to];
 	struct dsm_request *q;
 
-	e->stats.notices_sent++;
+	dsm_count(e, p->space, notices_sent);
 	if (dsm_page_has_word(p) && dsm_ring_put(e, to, p, ver))
 		return;
 	if (m && dsm_wire_room(m) < sizeof(notice)) {
@@ -259,7 +259,7 @@ int dsm_csm_on_notice(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 	dsm_reader_skip(r, sizeof(struct dsm_wire_direct));
 	while (dsm_reader_left(r)) {
 		dsm_reader_take(r, &notice, sizeof(notice));
-		e->stats.notices_received++;
+		dsm_count(e, dsm_space_find(e, le32_to_cpu(notice.region)), notices_received);
 		dsm_csm_heard(e, &notice);
 	}
 	/* Its ring may be full. */

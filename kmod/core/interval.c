@@ -69,6 +69,24 @@ static struct dsm_interval *first_above(struct dsm_engine *e, u16 node, u64 seq)
 	return found;
 }
 
+/* For each region, of which there are few, and whose pages mostly stand together. */
+static void count_notices(struct dsm_engine *e, const struct dsm_interval *rec, bool sent)
+{
+	u32 i, end;
+
+	for (i = 0; i < rec->count; i = end) {
+		u32 region = rec->notice[i].region;
+		struct dsm_space *s = dsm_space_find(e, region);
+
+		for (end = i + 1; end < rec->count && rec->notice[end].region == region; end++)
+			;
+		if (sent)
+			dsm_count_many(e, s, notices_sent, end - i);
+		else
+			dsm_count_many(e, s, notices_received, end - i);
+	}
+}
+
 /**
  * dsm_know_put() - append all knowledge that a peer lacks
  * @e:    engine
@@ -103,7 +121,7 @@ void dsm_know_put(struct dsm_engine *e, struct dsm_msgbuf *m, u16 peer)
 				break;
 			}
 			put_record(m, rec);
-			e->stats.notices_sent += rec->count;
+			count_notices(e, rec, true);
 			count++;
 		}
 	}
@@ -253,7 +271,7 @@ static void take_record(struct dsm_engine *e, const struct dsm_wire_interval *he
 						      .idx = le32_to_cpu(n.idx),
 						      .ver = le64_to_cpu(n.ver) };
 	}
-	e->stats.notices_received += count;
+	count_notices(e, rec, false);
 	log_add(e, rec);
 }
 

@@ -99,7 +99,7 @@ void dsm_letter_send(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_acti
 		return;
 	}
 	if (!is_open(e, m->dst) || m->len > DSM_LETTER_BYTES) {
-		e->stats.letters_by_message++;
+		dsm_count(e, dsm_space_find(e, le32_to_cpu(hdr->region)), letters_by_message);
 		dsm_act_send(acts, m);
 		return;
 	}
@@ -115,7 +115,7 @@ void dsm_letter_send(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_acti
 	x->then = m;
 	dsm_rsync_seg(x, m->data, m->len);
 	dsm_act_xfer(acts, x);
-	e->stats.letters++;
+	dsm_count(e, dsm_space_find(e, le32_to_cpu(hdr->region)), letters);
 }
 
 /* The peer has taken all below @number, of which the low bits are known. False: they were never sent. */

@@ -44,7 +44,7 @@ bool dsm_ring_put(struct dsm_engine *e, u16 to, const struct dsm_page *p, u64 ve
 		e->rel[p->rel_cur].pending++;
 	}
 	e->csm.put |= 1ull << to;
-	e->stats.notices_written++;
+	dsm_count(e, p->space, notices_written);
 	return true;
 }
 
@@ -220,7 +220,7 @@ static u64 ready(struct dsm_engine *e, u16 from)
 static void take(struct dsm_engine *e, u16 from, struct dsm_wire_notice *out)
 {
 	memcpy(out, &ring_of(e, from)->notice[e->csm.seen[from]++ % DSM_RING_NOTICES], sizeof(*out));
-	e->stats.notices_received++;
+	dsm_count(e, dsm_space_find(e, le32_to_cpu(out->region)), notices_received);
 }
 
 /**

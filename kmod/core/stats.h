@@ -9,8 +9,8 @@
 #include "env.h"
 
 /*
- * By the names of enum dsm_stat in the uapi; the shell has further ones. In a region those of intervals, notices, releases,
- * letters, stale replies and refused requests stay 0: they are the node's.
+ * By the names of enum dsm_stat in the uapi; the shell has further ones. In a region those of intervals, releases, stale
+ * replies and refused requests stay 0: they are the node's.
  */
 struct dsm_core_stats {
 	u64 page_transfers, zero_replies, fetches_served, invalidations, twins, diffs;

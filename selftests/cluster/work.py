@@ -273,21 +273,25 @@ def a_home_alone_tells_nobody(c):
 
 
 def counters_of_regions(c):
-    """Two regions in use at once: each counts its own, and over all nodes the sums agree."""
+    """Regions in use at once: each counts its own, and over all nodes the sums agree."""
     def total(name):
         nodes = [counters(node, name) for node in c.nodes]
         return {kind: sum(n[kind] for n in nodes) for kind in nodes[0]}
 
-    with region(c, "1M", "home=rr", "around=off") as a, region(c, "1M", "preset=sc") as b:
-        jobs = [start_ranks(c, ["exchange", 30, PAGE, name]) for name in (a, b)]
+    with region(c, "1M", "home=rr", "around=off") as a, region(c, "1M", "preset=sc") as b, \
+            region(c, "1M", "preset=csm-none") as told:
+        jobs = [start_ranks(c, ["exchange", 30, PAGE, name]) for name in (a, b, told)]
         for job in jobs:
             join_ranks(c, job, 60)
-        mine, other = total(a), total(b)
+        mine, other, told = total(a), total(b), total(told)
         for kind in ("write_faults", "invalidations", "barriers"):
             expect(mine[kind] and other[kind], f"no {kind}: {mine[kind]}, {other[kind]}")
         expect(mine["diffs"] and mine["diffs"] == mine["diffs_applied"],
                f"{mine['diffs']} diffs made, {mine['diffs_applied']} applied")
         expect(not other["diffs"] and other["sc_grants"], f"of an sc region: {other}")
+        expect(mine["notices_sent"] >= mine["notices_received"] > 0, f"notices of an hlrc region: {mine}")
+        expect(not other["notices_sent"] and not other["notices_received"], f"notices of an sc region: {other}")
+        expect(told["notices_sent"] == told["notices_received"] > 0, f"notices of a cashmere region: {told}")
         got = mine["page_transfers"] + mine["zero_replies"]
         expect(got == mine["fetches_served"], f"{got} pages received, {mine['fetches_served']} sent")
         ranks(c, ["exchange", 10, PAGE, a])
