@@ -103,20 +103,29 @@ static bool patience_left(unsigned long deadline)
 	       !signal_pending(current);
 }
 
-/* The other side may be booting: go on until it answers or time is up. */
+static u32 left_ms(unsigned long deadline)
+{
+	return time_before(jiffies, deadline) ? jiffies_to_msecs(deadline - jiffies) : 0;
+}
+
+/* The other side may be booting, or slow: go on until it answers or time is up. */
 static int connect_patiently(struct dsm_node *n, const struct sockaddr_in *addr,
 			     unsigned long deadline, u16 *peer, u16 *version)
 {
+	u32 bound = CONNECT_TIMEOUT_MS;
 	int err;
 
 	for (;;) {
-		err = dsm_net_connect(n->net, addr, CONNECT_TIMEOUT_MS, peer, version);
+		bound = min(bound, max(left_ms(deadline), CONNECT_TIMEOUT_MS));
+		err = dsm_net_connect(n->net, addr, bound, peer, version);
 		if (err != -ECONNREFUSED && err != -ETIMEDOUT && err != -EBUSY &&
 		    err != -EHOSTUNREACH && err != -ENETUNREACH && err != -ECONNRESET)
 			return err;
 		if (!patience_left(deadline))
 			return signal_pending(current) ? -EINTR : err;
 		schedule_timeout_interruptible(msecs_to_jiffies(RETRY_MS));
+		if (err == -ETIMEDOUT)
+			bound *= 2;
 	}
 }
 
