@@ -300,6 +300,7 @@ static void undo(struct dsm_node *n)
 	up_write(&n->net_lock);
 	dsm_net_stop(net);
 	dsm_engine_start(n);
+	/* Pairs with is_over(). */
 	WRITE_ONCE(n->membership, n->membership + 1);
 	atomic_set(&n->state, DSM_MEMBER_NONE);
 	wake_up_all(&n->changed);
@@ -354,10 +355,28 @@ static void reopen_regions(struct dsm_node *n)
 	}
 }
 
-/* Somebody else may end a membership, and even begin another. */
+/* This node stays a member after all: who waits for others to join goes on. */
+static void stay(struct dsm_node *n)
+{
+	atomic_set(&n->state, DSM_MEMBER_JOINED);
+	wake_up_all(&n->changed);
+}
+
+/* Somebody else may end a membership, and even begin another. Pairs with undo(). */
 static bool is_over(struct dsm_node *n, u32 membership)
 {
 	return READ_ONCE(n->membership) != membership;
+}
+
+/* Of that membership, if it is not over and nobody else ends it. */
+static bool begin_leaving(struct dsm_node *n, u32 membership)
+{
+	if (atomic_cmpxchg(&n->state, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING) != DSM_MEMBER_JOINED)
+		return false;
+	if (!is_over(n, membership))
+		return true;
+	stay(n);
+	return false;
 }
 
 /* Of that membership, which nobody ends at present, and so are the others. */
@@ -378,18 +397,18 @@ static int wait_members(struct dsm_node *n, u16 nodes, unsigned long deadline, s
 					       max(left, 1L));
 	if (ret > 0 && !is_over(n, membership))
 		return 0;
-	if (ret > 0 || atomic_cmpxchg(&n->state, DSM_MEMBER_JOINED, DSM_MEMBER_LEAVING) != DSM_MEMBER_JOINED) {
-		dsm_errtxt_set(err, "this node was told to leave before all nodes had joined");
+	/* A leave that is under way may be refused; it is bounded. */
+	if (wait_event_killable(n->changed, is_over(n, membership) || begin_leaving(n, membership))) {
+		dsm_errtxt_set(err, "killed while another command made this node leave");
 		return -EINTR;
 	}
 	if (is_over(n, membership)) {
-		atomic_set(&n->state, DSM_MEMBER_JOINED);
-		dsm_errtxt_set(err, "this node was told to leave before all nodes had joined, and joined again");
+		dsm_errtxt_set(err, "this node was told to leave before all nodes had joined");
 		return -EINTR;
 	}
 	if (close_regions(n, DSM_LEAVE_FORCE, err)) {
 		reopen_regions(n);
-		atomic_set(&n->state, DSM_MEMBER_JOINED);
+		stay(n);
 		dsm_errtxt_set(err, "only %u of %u nodes joined in time; this node stays, since programs use its regions",
 			       (u32)hweight64(READ_ONCE(n->joined)), nodes);
 	} else {
@@ -540,9 +559,7 @@ int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 		ret = send_home(n, flags, err);
 	if (ret) {
 		reopen_regions(n);
-		atomic_set(&n->state, DSM_MEMBER_JOINED);
-		/* Who waits for other nodes to join goes on. */
-		wake_up_all(&n->changed);
+		stay(n);
 		return ret;
 	}
 	undo(n);

@@ -116,7 +116,7 @@ struct dsm_alarm {
  *             is in @old_traffic; guarded by @net_lock
  * @old_traffic: what peers counted that are gone, by enum dsm_stat; guarded by @net_lock
  * @state:     enum dsm_membership; changed by compare-and-exchange
- * @membership: how many have ended; changed while leaving
+ * @membership: how many have ended, or came to nothing; changed while leaving
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early: the nodes' share of an eighth of the memory
  * @joined:    bitmap of members that finished joining; guarded by @lock

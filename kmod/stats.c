@@ -143,7 +143,7 @@ void dsm_node_stats(struct dsm_node *n, u64 out[DSM_STAT_COUNT])
 	spin_lock(&n->lock);
 	core = n->engine->stats;
 	/* Written here already; this node has not looked. */
-	core.notices_received += dsm_ring_waiting(n->engine);
+	core.notices_received += dsm_ring_waiting(n->engine, NULL);
 	xa_for_each(&n->regions, at, r)
 		core.locks_local += dsm_slots_locks(r);
 	spin_unlock(&n->lock);
@@ -202,6 +202,7 @@ int dsm_region_stats(struct dsm_node *n, u32 id, u64 out[DSM_STAT_COUNT])
 	memset(out, 0, DSM_STAT_COUNT * sizeof(*out));
 	spin_lock(&n->lock);
 	core = r->space->stats;
+	core.notices_received += dsm_ring_waiting(n->engine, r->space);
 	core.locks_local += dsm_slots_locks(r);
 	spin_unlock(&n->lock);
 	add_core(&core, out);

@@ -69,7 +69,7 @@ static struct dsm_interval *first_above(struct dsm_engine *e, u16 node, u64 seq)
 	return found;
 }
 
-/* For each region, of which there are few, and whose pages mostly stand together. */
+/* By runs of one region: a record names few regions. */
 static void count_notices(struct dsm_engine *e, const struct dsm_interval *rec, bool sent)
 {
 	u32 i, end;

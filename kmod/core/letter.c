@@ -37,13 +37,13 @@ int dsm_letter_class(u8 type)
 	}
 }
 
-/* Does it belong to a region whose records are letters? */
-static bool is_wanted(struct dsm_engine *e, const struct dsm_msgbuf *m)
+/* The region that it belongs to, if its records are letters; NULL. */
+static struct dsm_space *wants_letters(struct dsm_engine *e, const struct dsm_msgbuf *m)
 {
 	const struct dsm_wire_hdr *hdr = (const struct dsm_wire_hdr *)m->data;
-	const struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
+	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 
-	return s && s->policy.sync == DSM_SYNC_RDMA;
+	return s && s->policy.sync == DSM_SYNC_RDMA ? s : NULL;
 }
 
 /* Is there a place for one more letter to @node? */
@@ -65,7 +65,7 @@ void dsm_letter_prefer(struct dsm_engine *e, struct dsm_msgbuf *m)
 {
 	u32 time_bytes = sizeof(struct dsm_wire_know) + e->n_nodes * sizeof(__le64);
 
-	if (is_wanted(e, m) && is_open(e, m->dst) && m->len + time_bytes <= DSM_LETTER_BYTES)
+	if (wants_letters(e, m) && is_open(e, m->dst) && m->len + time_bytes <= DSM_LETTER_BYTES)
 		m->limit = DSM_LETTER_BYTES;
 }
 
@@ -90,16 +90,17 @@ static struct dsm_xfer *signal_new(struct dsm_engine *e, u16 dst, u32 what, u32 
 void dsm_letter_send(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_actions *acts)
 {
 	struct dsm_wire_hdr *hdr = (struct dsm_wire_hdr *)m->data;
+	struct dsm_space *s = wants_letters(e, m);
 	struct dsm_letters *l = &e->letters[m->dst];
 	u32 place = l->sent % DSM_LETTERS;
 	struct dsm_xfer *x;
 
-	if (!is_wanted(e, m)) {
+	if (!s) {
 		dsm_act_send(acts, m);
 		return;
 	}
 	if (!is_open(e, m->dst) || m->len > DSM_LETTER_BYTES) {
-		dsm_count(e, dsm_space_find(e, le32_to_cpu(hdr->region)), letters_by_message);
+		dsm_count(e, s, letters_by_message);
 		dsm_act_send(acts, m);
 		return;
 	}
@@ -115,7 +116,7 @@ void dsm_letter_send(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_acti
 	x->then = m;
 	dsm_rsync_seg(x, m->data, m->len);
 	dsm_act_xfer(acts, x);
-	dsm_count(e, dsm_space_find(e, le32_to_cpu(hdr->region)), letters);
+	dsm_count(e, s, letters);
 }
 
 /* The peer has taken all below @number, of which the low bits are known. False: they were never sent. */

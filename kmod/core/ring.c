@@ -183,18 +183,26 @@ bool dsm_ring_waits(const struct dsm_engine *e)
 
 /**
  * dsm_ring_waiting() - how many notices were not taken
- * @e: engine
+ * @e:     engine
+ * @space: of this region; NULL: of all
  *
  * Context: engine lock held.
  * Return: their number, for counters.
  */
-u64 dsm_ring_waiting(const struct dsm_engine *e)
+u64 dsm_ring_waiting(const struct dsm_engine *e, const struct dsm_space *space)
 {
-	u64 sum = 0;
+	u64 sum = 0, n, i;
 	u16 from;
 
-	for (from = 0; e->csm.dirs && e->rsync && from < e->n_nodes; from++)
-		sum += min_t(u64, waiting(e, from), DSM_RING_NOTICES);
+	for (from = 0; e->csm.dirs && e->rsync && from < e->n_nodes; from++) {
+		n = min_t(u64, waiting(e, from), DSM_RING_NOTICES);
+		/* The tail was read first. */
+		smp_rmb();
+		for (i = 0; i < n; i++)
+			sum += !space ||
+			       le32_to_cpu(ring_of(e, from)->notice[(e->csm.seen[from] + i) % DSM_RING_NOTICES].region) ==
+			       space->id;
+	}
 	return sum;
 }
 

@@ -45,7 +45,7 @@ int dsm_ring_taken(struct dsm_engine *e, u16 to, u64 taken);
 /* Is there anything in a ring that was not taken? */
 bool dsm_ring_waits(const struct dsm_engine *e);
 /* How many notices that is. */
-u64 dsm_ring_waiting(const struct dsm_engine *e);
+u64 dsm_ring_waiting(const struct dsm_engine *e, const struct dsm_space *space);
 /* An acquire takes all: pages that lost a right. *@more: call again. */
 u32 dsm_ring_apply(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *more);
 /* From one ring into the inbox. */

@@ -9,7 +9,7 @@
 #include "env.h"
 
 /*
- * By the names of enum dsm_stat in the uapi; the shell has further ones. In a region those of intervals, releases, stale
+ * By the names of enum dsm_stat in the uapi; the shell has further ones. In a region those of intervals, releases, logs that were cut, stale
  * replies and refused requests stay 0: they are the node's.
  */
 struct dsm_core_stats {

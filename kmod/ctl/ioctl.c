@@ -565,13 +565,23 @@ static void put_errtxt(const struct ioctl_row *row, struct dsm_ioctl_call *c, in
 		pr_debug("dsm: bad errtxt pointer\n");
 }
 
+/* Whoever cannot be told of it shall not have it. */
+static void take_back(const struct ioctl_row *row, struct dsm_ioctl_call *c)
+{
+	if (row->run == run_region_create)
+		dsm_node_region_destroy(node_of(c), c->arg.region.name, &c->err);
+	else if (row->run == run_join)
+		dsm_node_leave(node_of(c), DSM_LEAVE_FORCE, &c->err);
+}
+
 /**
  * dsm_ioctl_dispatch() - the unlocked_ioctl method
  * @file: an open file of ours
  * @cmd:  number; its size bits are ignored
  * @uarg: user address of a struct of uapi/dsm.h, which begins with its size in bytes
  *
- * Results are written back only on success; errtxt only on failure.
+ * Results are written back only on success; errtxt only on failure. A region that was made and a membership that
+ * was begun end again if the result cannot be written.
  *
  * Context: process; sleeps.
  * Return: 0; -ENOTTY unknown, or a control ioctl on a region's file; -EINVAL too short, unknown
@@ -600,7 +610,9 @@ long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg)
 		return ret;
 	}
 	if ((_IOC_DIR(cmd) & _IOC_READ) &&
-	    copy_to_user(user, &c.arg, min_t(u32, c.arg.size, row->max)))
+	    copy_to_user(user, &c.arg, min_t(u32, c.arg.size, row->max))) {
+		take_back(row, &c);
 		return -EFAULT;
+	}
 	return ret;
 }

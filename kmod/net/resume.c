@@ -510,8 +510,10 @@ static void give_up(struct dsm_peer *peer, int err)
 	spin_lock_bh(&peer->lock);
 	if (err == -EPROTO)
 		blame(r, DSM_WHY_CAUSE, err, "malformed request to resume");
-	else if (err == -ENOTRECOVERABLE)
+	else if (err == -ENOTRECOVERABLE && peer->state == DSM_PEER_UP) {
+		pr_info_ratelimited("dsm: node %u: %s; an atomic operation was under way\n", peer->node, r->reason);
 		blame(r, DSM_WHY_CAUSE, -ECONNRESET, "connection failed during an atomic operation");
+	}
 	dsm_peer_fail_locked(peer, r->why, r->err, r->reason);
 	spin_unlock_bh(&peer->lock);
 }
@@ -522,13 +524,10 @@ static void resume_work(struct work_struct *work)
 	int err;
 
 	do {
-		if (!take_down(peer)) {
+		if (!take_down(peer))
 			err = -ENOTRECOVERABLE;
-			pr_info_ratelimited("dsm: node %u: %s with an atomic operation under way\n",
-					    peer->node, READ_ONCE(peer->resume.reason));
-		} else {
+		else
 			err = peer->active ? connect_all(peer) : await_all(peer);
-		}
 		if (!err)
 			err = go_on(peer);
 	} while (err && is_worth_another_try(peer, err));

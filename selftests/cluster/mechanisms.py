@@ -123,4 +123,6 @@ def limits_are_measured_once_or_stay(c):
             c.join_all()
     with region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 2, 50, 3])
+    for node in c.nodes:
+        _tells(node, 2)
     check_no_rnr(c)

@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 
-from scene import expect, ranks, region, sums, sums_agree
+from scene import expect, ranks, region, sums, sums_agree, sums_at_rest
 
 AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diffpath", ("msg", "write", "auto")),
@@ -102,7 +102,7 @@ class Combination:
             said = policy_of(c, name)
         for key, value in asked.items():
             expect(said[key] == value, f"{key} is {said[key]}")
-        before = sums(c)
+        before = sums_at_rest(c)
         run_programs(c, policy, self.much)
         _check_paths(asked, sums_agree(c, before))
 

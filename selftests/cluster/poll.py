@@ -61,9 +61,13 @@ def traced(c):
     events = "events/dsm/dsm_msg_rx/enable events/rdma_core/cq_poll/enable"
     for node in c.nodes:
         node.sh(f"cd {TRACING} && echo > trace && for e in {events}; do echo 1 > $e || exit; done")
-    yield seen
+    try:
+        yield seen
+    finally:
+        for node in c.nodes:
+            node.sh(f"cd {TRACING} && for e in {events}; do echo 0 > $e || exit; done")
     for node in c.nodes:
-        text = node.sh(f"cd {TRACING} && for e in {events}; do echo 0 > $e || exit; done && cat trace").out
+        text = node.read(f"{TRACING}/trace")
         seen[node] = Seen(text)
         expect(seen[node].handlers, f"{node.name}: no message was traced:\n{text[-1000:]}")
 
@@ -128,11 +132,13 @@ def poll_is_read_when_joining(c):
         after = [node.read(f"{PARAMETERS}/{name}") for name in LOADED]
         expect(before == after, f"{node.name}: {before} before refusals, {after} after them")
         node.write(b"direct", f"{PARAMETERS}/poll")
-    with traced(c) as seen, region(c, "1M", "home=rr") as name:
-        ranks(c, ["counter", name, 2, 50, 3])
-    expect_workers_only(seen, softirq=True)
-    for node in c.nodes:
-        node.write(LOADED["poll"].encode(), f"{PARAMETERS}/poll")
+    try:
+        with traced(c) as seen, region(c, "1M", "home=rr") as name:
+            ranks(c, ["counter", name, 2, 50, 3])
+        expect_workers_only(seen, softirq=True)
+    finally:
+        for node in c.nodes:
+            node.write(LOADED["poll"].encode(), f"{PARAMETERS}/poll")
 
 
 def poll_workqueue(c):

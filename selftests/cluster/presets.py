@@ -11,7 +11,7 @@ import loss
 import pairs
 import work
 from moves import meet
-from scene import SIGBUS, actors, bound, counters, expect, peer, region, status, sums, sums_agree, until
+from scene import SIGBUS, actors, bound, counters, expect, peer, region, status, sums_agree, sums_at_rest, until
 from vm import clock
 
 PAGE = 4096
@@ -124,8 +124,8 @@ def check_says(c, preset):
     return wanted
 
 
-def _cut_off(c, policy):
-    """The last node is cut off: who needs it hears so, who does not goes on; then it comes back as another."""
+def _lose_last(c, policy):
+    """The last node is cut off: who needs it hears so, who does not goes on."""
     *rest, victim = c.nodes
     ident, others = status(victim)["node"], [status(n)["node"] for n in rest]
     there = len(rest) * PAGE	# homed there, or touched there first
@@ -160,10 +160,18 @@ def _cut_off(c, policy):
         for other in others:
             until(lambda ident=other: peer(victim, ident)["state"] == "lost", f"{victim.name} has not lost {other}")
         loss.work_goes_on(c, rest, *policy)
-    victim.join()
-    victim.check(["dsmctl", "leave", "--force"])
-    victim.check(["dsmctl", "join", "--listen", victim.address, "--seed", rest[0].address])
-    expect(status(rest[0])["members"] == c.count, "the node that was cut off is no member again")
+
+
+def _cut_off(c, policy):
+    """As _lose_last(); then the node comes back as another."""
+    first, *_, victim = c.nodes
+    try:
+        _lose_last(c, policy)
+    finally:
+        victim.join()
+        victim.check(["dsmctl", "leave", "--force"])
+        victim.check(["dsmctl", "join", "--listen", victim.address, "--seed", first.address])
+    expect(status(first)["members"] == c.count, "the node that was cut off is no member again")
 
 
 class Preset:
@@ -175,7 +183,7 @@ class Preset:
 
     def __call__(self, c):
         settings, policy = check_says(c, self.preset), words_of(self.preset)
-        before = sums(c)
+        before = sums_at_rest(c)
         pairs.run_programs(c, policy, True)
         work.flags(c, *policy)
         _rounds(c, policy)

@@ -94,12 +94,14 @@ def runs_are_written_into_their_frames(c):
     usual = b.read(DIRECT_RUNS).strip()
     with region(c, REGION, "home=block", "diffpath=auto") as name, actors(name, b, a) as players:
         release = Release(*players)
-        b.write(str(RUNS_MOST).encode(), DIRECT_RUNS)
-        release.warm_up()
-        for most in (4, 0):
-            b.write(str(most).encode(), DIRECT_RUNS)
-            for runs in (1, 4, 5):
-                got = release(runs)
-                want = (PAGES, PAGES * runs) if runs <= most else (0, 0)
-                expect(got == want, f"diffpath=auto, direct_runs={most}, {runs} runs a page: {got}, not {want}")
-        b.write(usual.encode(), DIRECT_RUNS)
+        try:
+            b.write(str(RUNS_MOST).encode(), DIRECT_RUNS)
+            release.warm_up()
+            for most in (4, 0):
+                b.write(str(most).encode(), DIRECT_RUNS)
+                for runs in (1, 4, 5):
+                    got = release(runs)
+                    want = (PAGES, PAGES * runs) if runs <= most else (0, 0)
+                    expect(got == want, f"diffpath=auto, direct_runs={most}, {runs} runs a page: {got}, not {want}")
+        finally:
+            b.write(usual.encode(), DIRECT_RUNS)

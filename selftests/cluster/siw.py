@@ -30,6 +30,7 @@ WISHES = (
 
 def driver(release):
     """Path of siw.ko for a kernel."""
+    expect(os.path.exists(SOURCE), f"no {SOURCE}: install Debian's package linux-source-6.12")
     base = kernels.cache_dir("siw", f"{release}-{int(os.stat(SOURCE).st_mtime)}")
     path = os.path.join(base, TREE, "siw.ko")
     with open(os.path.join(base, "lock"), "w", encoding="ascii") as lock:

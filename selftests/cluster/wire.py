@@ -8,7 +8,7 @@ import re
 import time
 
 from scene import (CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living, make_region, peer,
-                   ranks, region, start_ranks, status, until)
+                   ranks, region, start_ranks, status, sums, until)
 from vm.channel import GuestError
 
 XFER = "/sys/kernel/debug/dsm/xfer"
@@ -147,8 +147,11 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
     """A node is without a link for a while; nobody is lost, unless atomics were under way and may_part says so."""
     pairs = pairs_of(c)
     name = make_region(c, "1M", *policy.split(","))
+    before = sums(c)["xfer_atomics"]
     jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
     wait_busy(c, jobs)
+    if policy in ATOMIC_POLICIES:
+        until(lambda: sums(c)["xfer_atomics"] > before, f"{policy}: no atomics")
     expect(not any(j.done() for j in jobs), "the programs ended before the cut")
     down()
     time.sleep(seconds)	# what is tested

@@ -290,7 +290,6 @@ TEST_F(nomem, fails_or_works)
 	}
 	EXPECT_LT(nth, MAX_FAILURES);
 	EXPECT_GT(failed, 0);
-	EXPECT_GT(refused, 0);
 	TH_LOG("%u failures, %u calls refused", failed, refused);
 }
 

@@ -96,7 +96,7 @@ static void an_acquire_finds_what_is_in_the_ring(void **state)
 	assert_false(dsm_acq_needed(world_engine(A)));
 	written(0, 3, 3);
 	assert_true(dsm_acq_needed(world_engine(A)));
-	assert_int_equal(dsm_ring_waiting(world_engine(A)), 3);
+	assert_int_equal(dsm_ring_waiting(world_engine(A), NULL), 3);
 	assert_true(dsm_ring_names(world_engine(A), p));
 	assert_int_equal(apply(), 1);
 	assert_int_equal(p->state, DSM_PAGE_INV);
@@ -105,7 +105,7 @@ static void an_acquire_finds_what_is_in_the_ring(void **state)
 	assert_false(dsm_acq_needed(world_engine(A)));
 	/* Around the end of the ring. */
 	written(3, DSM_RING_NOTICES, 3 + DSM_RING_NOTICES);
-	assert_int_equal(dsm_ring_waiting(world_engine(A)), DSM_RING_NOTICES);
+	assert_int_equal(dsm_ring_waiting(world_engine(A), NULL), DSM_RING_NOTICES);
 	apply();
 	assert_int_equal(p->need, 3 + DSM_RING_NOTICES);
 }
