@@ -455,10 +455,6 @@ def joins_that_wait_for_others(c):
     node.check(["dsmctl", "leave", "--force"])
     waiting = node.start([*join, "--timeout", "600"])
     node.wait_for(["grep", "-q", "joined", "/sys/class/dsm/dsm/state"], CALL_SECONDS)
-    with region(c, "1M", "home=rr", nodes=[node]) as name, actors(name, node) as (a,):
-        a.want(0, "write", 64, 4711)
-        r = node.run(["dsmctl", "leave"])
-        expect(r.status and "in use" in r.err and not waiting.done(), f"left a region in use, or waits no longer: {r}")
     node.check(["dsmctl", "leave"])
     r = waiting.wait(CALL_SECONDS)
     expect(r.status and "told to leave" in r.err, f"joined, and told to leave meanwhile: {r}")
@@ -472,6 +468,17 @@ def joins_that_wait_for_others(c):
             r = waiting.wait(CALL_SECONDS)
             expect(r.status and "this node stays" in r.err, f"joined, a program used a region: {r}")
             a.read(64, 4711)
+    for n in (node, other):
+        n.check(["dsmctl", "leave", "--force"])
+    waiting = other.start(["dsmctl", "join", "--listen", other.address, "--node", "0", "--nodes", "2", "--timeout", "600"])
+    other.wait_for(["grep", "-q", "joined", "/sys/class/dsm/dsm/state"], CALL_SECONDS)
+    with region(c, "1M", "home=rr", nodes=[other]) as name, actors(name, other) as (a,):
+        a.want(0, "write", 64, 4711)
+        r = other.run(["dsmctl", "leave"])
+        expect(r.status and "in use" in r.err, f"left, a program used a region: {r}")
+    node.check(["dsmctl", "join", "--listen", node.address, "--seed", other.address, "--node", "1"])
+    r = waiting.wait(CALL_SECONDS)
+    expect(not r.status, f"joined, all others came after a leave that was refused: {r}")
 
 
 def regions_made_while_a_node_joins(c):
