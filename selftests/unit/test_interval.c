@@ -115,6 +115,28 @@ static void knowledge_survives_the_way(void **state)
 	world_msg_free(m);
 }
 
+static void notices_are_counted_for_their_regions(void **state)
+{
+	struct dsm_interval *rec;
+	struct dsm_msgbuf *m;
+	u32 i;
+
+	for (i = 0; i < 9; i++)
+		world_store(C, i, 0, 1);
+	world_release(C);
+	/* Each second page is of a region that has gone. */
+	list_for_each_entry(rec, &world_engine(C)->log[C], link)
+		for (i = 1; i < rec->count; i += 2)
+			rec->notice[i].region = WORLD_REGION + 1;
+	m = tell(C, B);
+	assert_int_equal(take(B, C, m), 1);
+	assert_int_equal(world_engine(C)->stats.notices_sent, 9);
+	assert_int_equal(world_engine(B)->stats.notices_received, 9);
+	assert_int_equal(dsm_space_find(world_engine(C), WORLD_REGION)->stats.notices_sent, 5);
+	assert_int_equal(dsm_space_find(world_engine(B), WORLD_REGION)->stats.notices_received, 5);
+	world_msg_free(m);
+}
+
 static void known_records_are_not_taken_twice(void **state)
 {
 	struct dsm_msgbuf *m;
@@ -481,6 +503,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(start3, knowledge_survives_the_way),
+		T(start3, notices_are_counted_for_their_regions),
 		T(start3, known_records_are_not_taken_twice),
 		T(start2, record_behind_a_gap_is_left_for_a_pull),
 		T(start2, time_that_names_unborn_intervals_of_ours_breaks_the_protocol),
