@@ -242,8 +242,6 @@ static int on_back_ack(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 	if (!(p->csm & DSM_CSM_BREAK) || p->state == DSM_PAGE_EX || p->state == DSM_PAGE_FET ||
 	    p->state == DSM_PAGE_UPG || dsm_dir_busy(p))
 		return -EPROTO;
-	if (dsm_page_has_word(p) && dsm_dir_unown(e, p, acts))
-		return 0;
 	p->csm &= ~DSM_CSM_BREAK;
 	dsm_rel_replay(e, p, acts);
 	dsm_page_wake(p, acts);
