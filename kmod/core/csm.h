@@ -49,6 +49,17 @@ static inline void dsm_csm_mapped(const struct dsm_engine *e, struct dsm_page *p
 
 /* metadata=rdma: as @owner has the only copy, its bytes are to come home. @p in HOME. */
 void dsm_csm_want_from(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts);
+/* The home is in the set, and @owner or nobody has the only copy. */
+void dsm_csm_entered(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts);
+
+/* At the home: the node in @p->sharers has given its only copy back, and the word may still name it. */
+static inline bool dsm_csm_has_back(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return dsm_page_has_word(p) && p->home == e->self && p->csm & DSM_CSM_BREAK && p->sharers;
+}
+
+/* It does not any more. */
+void dsm_csm_back_done(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* A page in HX is write-protected. */
 void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts);
 /* Who may have a copy, as an acknowledgement tells it. */

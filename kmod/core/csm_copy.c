@@ -242,8 +242,6 @@ static int on_back_ack(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 	if (!(p->csm & DSM_CSM_BREAK) || p->state == DSM_PAGE_EX || p->state == DSM_PAGE_FET ||
 	    p->state == DSM_PAGE_UPG || dsm_dir_busy(p))
 		return -EPROTO;
-	if (dsm_page_has_word(p) && dsm_dir_unown(e, p, acts))
-		return 0;
 	p->csm &= ~DSM_CSM_BREAK;
 	dsm_rel_replay(e, p, acts);
 	dsm_page_wake(p, acts);
@@ -418,7 +416,10 @@ int dsm_csm_on_copy_message(struct dsm_engine *e, u16 from, const struct dsm_wir
  */
 void dsm_csm_copy_peer_lost(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
-	p->csm &= ~(DSM_CSM_DROPPING | DSM_CSM_WRITER | DSM_CSM_SOLE);
+	p->csm &= ~(DSM_CSM_WRITER | DSM_CSM_SOLE);
+	/* Who leaves a set by itself does so until the word says that it has. */
+	if (!dsm_page_has_word(p))
+		p->csm &= ~DSM_CSM_DROPPING;
 	if (p->state == DSM_PAGE_EX) {
 		dsm_csm_break(e, p, acts);
 		return;

@@ -18,7 +18,10 @@ struct dsm_page;
 #define DSM_CSM_WRITER 0x08u	/* the fetch under way is for a thread that writes */
 #define DSM_CSM_SOLE 0x10u	/* the home said that nobody else has a copy; hlrc, at the home: of this version */
 #define DSM_CSM_STALE 0x20u	/* UPG: a notice was applied: not readable */
-/* Another node wants it: EX and HX end. RD, WR, WRS, INV: it was given back, and the home has not said so. */
+/*
+ * Another node wants it: EX and HX end. RD, WR, WRS, INV: it was given back, and the home has not said so. HOME, HOMEW,
+ * with metadata=rdma: the word still names who had the only copy.
+ */
 #define DSM_CSM_BREAK 0x40u
 #define DSM_CSM_USED 0x80u	/* home: its own threads have used the page */
 

@@ -72,6 +72,26 @@ static void lose(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *a
 	dsm_page_wake(p, acts);
 }
 
+/*
+ * A lost node is said to have the only copy. It may have given it back since the word was read: the home looks there
+ * itself, and gets into the set for that, so that what it finds holds (mutant M131).
+ */
+static void doubt(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	dsm_page_set_state(p, DSM_PAGE_HB);
+	/* What is under way may have seen the word before that. */
+	if (dsm_dir_busy(p))
+		return;
+	p->sharers = 0;
+	if (!dsm_dir_enter(e, p, acts))
+		lose(e, p, acts);
+}
+
+static bool is_gone(const struct dsm_engine *e, const struct dsm_page *p, u16 owner)
+{
+	return owner == e->self || !dsm_engine_alive(e, owner) || p->space->gone & bit(owner);
+}
+
 /**
  * dsm_csm_want_from() - a word says that another node has the only copy
  * @e:     engine
@@ -83,13 +103,42 @@ static void lose(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *a
  */
 void dsm_csm_want_from(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts)
 {
-	if (owner == e->self || !dsm_engine_alive(e, owner) || p->space->gone & bit(owner)) {
+	p->sharers = bit(owner);
+	if (is_gone(e, p, owner)) {
+		doubt(e, p, acts);
+		return;
+	}
+	dsm_page_set_state(p, DSM_PAGE_HO);
+	dsm_csm_want(e, p, acts);
+}
+
+/**
+ * dsm_csm_entered() - the home has looked at the word, from within the set
+ * @e:     engine
+ * @p:     page homed here
+ * @owner: who had the only copy then, or DSM_NO_NODE
+ * @acts:  actions
+ *
+ * Context: engine lock held; the caller wakes who waits.
+ */
+void dsm_csm_entered(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts)
+{
+	bool doubted = p->state == DSM_PAGE_HB && !p->sharers;
+
+	if (p->state == DSM_PAGE_HB && p->sharers && is_gone(e, p, __ffs64(p->sharers))) {
+		doubt(e, p, acts);
+		return;
+	}
+	if (doubted && owner != DSM_NO_NODE && is_gone(e, p, owner)) {
 		lose(e, p, acts);
 		return;
 	}
-	p->sharers = bit(owner);
-	dsm_page_set_state(p, DSM_PAGE_HO);
-	dsm_csm_want(e, p, acts);
+	if (doubted)
+		dsm_page_set_state(p, DSM_PAGE_HOME);
+	if (p->state == DSM_PAGE_HOME && owner != DSM_NO_NODE && !dsm_csm_has_back(e, p))
+		dsm_csm_want_from(e, p, owner, acts);
+	else if (doubted)
+		dsm_csm_replay(e, p, acts);
 }
 
 /**
@@ -227,21 +276,47 @@ static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
 	return 0;
 }
 
+/* Its next diff could come before the bytes; the two connections are not ordered (mutant M85). */
+static void ack_back(struct dsm_engine *e, const struct dsm_page *p, u16 to, struct dsm_actions *acts)
+{
+	const struct dsm_wire_csm body = { .idx = cpu_to_le32(p->idx) };
+	struct dsm_msgbuf *m = dsm_msg_new(e, to, DSM_CLASS_RSP, DSM_MSG_CSM_BACK_ACK, p->space->id, 0);
+
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_act_send(acts, m);
+}
+
+/**
+ * dsm_csm_back_done() - the word does not name any more who has given its only copy back
+ * @e:    engine
+ * @p:    page for which dsm_csm_has_back() was true
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_csm_back_done(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	u16 from = __ffs64(p->sharers);
+
+	p->sharers = 0;
+	p->csm &= ~DSM_CSM_BREAK;
+	if (dsm_engine_alive(e, from))
+		ack_back(e, p, from, acts);
+	dsm_rel_replay(e, p, acts);
+	dsm_page_wake(p, acts);
+}
+
 /* @data: NULL: the bytes are here already. */
 static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 *data,
 		   struct dsm_actions *acts)
 {
-	const struct dsm_wire_csm body = { .idx = cpu_to_le32(p->idx) };
-	struct dsm_msgbuf *m;
-
 	if (p->state == DSM_PAGE_LOST)
 		return 0;
 	if (p->state != DSM_PAGE_HB || p->home != e->self || p->sharers != bit(from) ||
 	    (!data && !dsm_page_has_word(p)))
 		return -EPROTO;
-	if (dsm_page_has_word(p))
-		p->sharers = 0;
 	if (!data) {
+		p->sharers = 0;
 		dsm_page_set_state(p, DSM_PAGE_HOME);
 		dsm_csm_replay(e, p, acts);
 		dsm_page_wake(p, acts);
@@ -252,10 +327,12 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 	dsm_moves_wrote(e, p, from);
 	dsm_count(e, p->space, page_transfers);
 	dsm_page_set_state(p, DSM_PAGE_HOME);
-	/* Its next diff could come before this; the two connections are not ordered (mutant M85). */
-	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_BACK_ACK, p->space->id, 0);
-	dsm_wire_put(m, &body, sizeof(body));
-	dsm_act_send(acts, m);
+	if (dsm_page_has_word(p)) {
+		p->csm |= DSM_CSM_BREAK;
+		dsm_dir_given_back(e, p, acts);
+	} else {
+		ack_back(e, p, from, acts);
+	}
 	dsm_csm_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 	return 0;
@@ -335,7 +412,8 @@ int dsm_csm_on_home_message(struct dsm_engine *e, u16 from, const struct dsm_wir
  * @node: the lost node
  * @acts: actions
  *
- * With an exclusive copy goes what it released: nobody may read the home's older bytes in its place.
+ * With an exclusive copy goes what it released: nobody may read the home's older bytes in its place. But one that was
+ * given back before is not.
  *
  * Context: engine lock held.
  */
@@ -344,6 +422,12 @@ void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 {
 	bool owned = p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB;
 
+	if (dsm_csm_has_back(e, p))
+		return;
+	if (owned && p->sharers == bit(node) && dsm_page_has_word(p)) {
+		doubt(e, p, acts);
+		return;
+	}
 	if (owned && p->sharers == bit(node))
 		lose(e, p, acts);
 	p->sharers &= ~bit(node);

@@ -9,7 +9,8 @@
  * set by then has, if not in its copy then among its notices, all that anybody wrote; it looks there before it uses
  * a copy as the only one (L39, decisions.md P2, mutant M109). While a node is in the set nobody gets the only copy;
  * who had it before says so in the word, and whoever finds that there names it to the home, which has the bytes
- * brought. Its word names an owner until these are at home, so one that is lost is noticed.
+ * brought. The word names an owner until these are at home, so one that is lost is noticed; then the home, which
+ * knows that they are, takes it out (mutant M130).
  *
  * One atomic of a page at a time; the words of a lost manager are not replaced: who has copies is not known any
  * more, so all are told, and nobody gets a first copy.
@@ -27,7 +28,8 @@ enum what {
 	LEAVE,		/* -own bit */
 	OWN,		/* own bit alone -> that, and owner */
 	DISOWN,		/* -owner, after OWN that may not be used */
-	GONE_HOME,	/* -owner, after the bytes have gone home */
+	SHARED,		/* -owner: the home's page is exclusive no more */
+	GIVEN_BACK,	/* -owner of another node, whose bytes are here */
 	TELL,		/* +0, who is to be told */
 };
 
@@ -36,9 +38,14 @@ static u64 own_bit(const struct dsm_engine *e)
 	return 1ull << e->self;
 }
 
+static u64 as_owner(u16 node)
+{
+	return (node + 1ull) << DSM_DIR_OWNER_SHIFT;
+}
+
 static u64 own_owner(const struct dsm_engine *e)
 {
-	return (e->self + 1ull) << DSM_DIR_OWNER_SHIFT;
+	return as_owner(e->self);
 }
 
 static u16 manager_of(const struct dsm_page *p)
@@ -170,7 +177,7 @@ bool dsm_dir_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 }
 
 /**
- * dsm_dir_unown() - the bytes of what was the only copy are at home
+ * dsm_dir_unown() - the home's page is exclusive no more
  * @e:    engine
  * @p:    page, not BUSY
  * @acts: actions
@@ -182,8 +189,27 @@ bool dsm_dir_unown(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 {
 	if (!is_known(e, p) || p->space->dir.ending)
 		return false;
-	begin(e, p, GONE_HOME, -own_owner(e), acts);
+	begin(e, p, SHARED, -own_owner(e), acts);
 	return true;
+}
+
+/**
+ * dsm_dir_given_back() - the bytes of another node's only copy are here
+ * @e:    engine
+ * @p:    page homed here, for which dsm_csm_has_back() is true
+ * @acts: actions
+ *
+ * Whoever finds the node in the word until it is taken out is not to lose the page with it. Bytes are asked for by homes
+ * that were not in the set only, which keep the word themselves.
+ *
+ * Context: engine lock held.
+ */
+void dsm_dir_given_back(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	if (!is_known(e, p) || p->space->dir.ending)
+		dsm_csm_back_done(e, p, acts);
+	else if (!dsm_dir_busy(p))
+		begin(e, p, GIVEN_BACK, -as_owner(__ffs64(p->sharers)), acts);
 }
 
 static void told(struct dsm_engine *e, struct dsm_page *p, u64 ver, u64 sharers, struct dsm_actions *acts)
@@ -225,7 +251,7 @@ static void entered(struct dsm_engine *e, struct dsm_page *p, const struct dsm_x
 		return;
 	}
 	if (!x->status) {
-		p->dir |= DSM_DIR_IN | (owner == DSM_NO_NODE ? 0 : DSM_DIR_OWNED);
+		p->dir |= DSM_DIR_IN | (owner == DSM_NO_NODE || p->home == e->self ? 0 : DSM_DIR_OWNED);
 		if (x->result == (x->imm == LOOK ? own_bit(e) : 0) && !dsm_page_moves(p))
 			p->csm |= DSM_CSM_SOLE;
 	}
@@ -233,11 +259,8 @@ static void entered(struct dsm_engine *e, struct dsm_page *p, const struct dsm_x
 		dsm_fetch_entered(e, p, x->status, owner, acts);
 		return;
 	}
-	if (!x->status && p->home == e->self) {
-		p->dir &= ~DSM_DIR_OWNED;
-		if (p->state == DSM_PAGE_HOME && owner != DSM_NO_NODE)
-			dsm_csm_want_from(e, p, owner, acts);
-	}
+	if (!x->status && p->home == e->self)
+		dsm_csm_entered(e, p, owner, acts);
 	dsm_page_wake(p, acts);
 }
 
@@ -282,7 +305,7 @@ static void owned(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xfe
 	}
 }
 
-static void gone_home(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+static void shared(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	p->csm &= ~DSM_CSM_BREAK;
 	dsm_rel_replay(e, p, acts);
@@ -343,14 +366,19 @@ void dsm_dir_on_xfer(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_action
 		if (p->state == DSM_PAGE_UPG)
 			refused(e, p, acts);
 		break;
-	case GONE_HOME:
-		gone_home(e, p, acts);
+	case SHARED:
+		shared(e, p, acts);
+		break;
+	case GIVEN_BACK:
+		dsm_csm_back_done(e, p, acts);
 		break;
 	case TELL:
 		looked(e, p, x, acts);
 		dsm_csm_post(e, acts);
 		break;
 	}
+	if (dsm_csm_has_back(e, p))
+		dsm_dir_given_back(e, p, acts);
 }
 
 /* ---- where the words are ---- */

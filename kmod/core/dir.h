@@ -13,7 +13,8 @@
 /*
  * The word: bits 0 to 47: the nodes that may have a copy, the home too once its threads have used the page; each
  * node changes its own bit only, by adding or taking away. Bits 48 to 59: node that has the only copy, plus one, or
- * 0; it comes there by an exchange of the whole word, and that node takes it away.
+ * 0; it comes there by an exchange of the whole word. That node takes it away if it is not to be, else the home when
+ * it has the bytes.
  */
 #define DSM_DIR_NODES 48u
 #define DSM_DIR_OWNER_SHIFT 48
@@ -64,8 +65,10 @@ bool dsm_dir_enter(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 bool dsm_dir_leave(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* A copy in RD, or a home's page in HOME, is to be the only one. False: it cannot be. */
 bool dsm_dir_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
-/* What this node alone had is at home. False: nothing is to be waited for. */
+/* What this node alone had, and is home of, others may have. False: nothing is to be waited for. */
 bool dsm_dir_unown(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
+/* At the home: the word is to name no more who has given the only copy back; then dsm_csm_back_done(). */
+void dsm_dir_given_back(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* The home has version @ver of @p, UNACKED until those who have copies are told of it. */
 void dsm_dir_tell(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_actions *acts);
 

@@ -376,7 +376,7 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 	if (dsm_page_is_home(p)) {
 		/* While this node is in the set, it has looked there and nobody else can be an owner. */
 		if (to->owner != DSM_NO_NODE && dsm_dir_bars(p) && p->state == DSM_PAGE_HOME &&
-		    !dsm_page_moves(p)) {
+		    !dsm_page_moves(p) && !dsm_csm_has_back(e, p)) {
 			if (defer(e, p, to))
 				dsm_csm_want_from(e, p, to->owner == to->node ? e->self : to->owner, acts);
 			return;

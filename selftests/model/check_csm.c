@@ -34,6 +34,18 @@ static const struct dsm_page *home_of(const struct node *n, u32 p)
 	return &h->page[p];
 }
 
+/* I49: what a home has lost was the only copy; who is home and not in the set keeps the word. */
+static void check_lost(const struct node *n, u32 p)
+{
+	u16 at = n->page[p].home;
+	const struct node *h = &w.node[at];
+
+	if (is_home(n, p) && !(n->page[p].dir & DSM_DIR_IN) && dsm_page_manager(&n->space, n->page[p].idx) != node_id(n))
+		fail("I49: %c is home of p%u, is not in its set and has not its word", 'A' + node_id(n), p);
+	if (has_copy(n, p) && is_home(h, p) && h->page[p].state == DSM_PAGE_LOST && !(n->lost & 1u << at))
+		fail("I49: p%u is lost at %c, and %c has it in %s", p, 'A' + at, 'A' + node_id(n), page_state_name(n->page[p].state));
+}
+
 /* The same where a word says it: I40: who has a copy is in the set; I42: who has the only one is, and nobody else uses any. */
 static void check_word(const struct node *n, u32 p)
 {
@@ -44,6 +56,7 @@ static void check_word(const struct node *n, u32 p)
 	u64 word;
 	u32 i;
 
+	check_lost(n, p);
 	if (w.node[manager].dead || n->lost & 1u << manager || (!has_copy(n, p) && !(page->dir & DSM_DIR_IN)))
 		return;
 	word = atomics_dir_word(manager, page->idx);

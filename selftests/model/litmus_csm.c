@@ -35,14 +35,14 @@ static const char * const as_moved[] = {
 /* With metadata=rdma those in which sets and notices matter. */
 static const char * const as_dir[] = {
 	"L1", "L8", "L9", "L14", "L16", "L17", "L28", "L30", "L37", "dma", "mix", "crash-all", "crash-barrier", "around", "L18", "L36",
-	"L38", "L39", "L39left", "drop", "turns", "dma-wanted", "crash-only",
+	"L38", "L39", "L39left", "drop", "turns", "dma-wanted", "crash-only", "crash-touch", "crash-said",
 };
 
 /* With home=migrate@barrier, in regions with cashmere and with hlrc, those with barriers in which pages may move. */
 static const char * const as_at_barrier[] = { "L7", "L15", "L17", "kept", "mix", "crash-barrier", "turns", "L38" };
 
 /* And with home=migrate too. */
-static const char * const as_moved_dir[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "around", "crash-only" };
+static const char * const as_moved_dir[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "around", "crash-only", "crash-barrier" };
 
 /* With bcast=adaptive those in which copies are made while something else goes on. */
 static const char * const as_cast[] = {
@@ -50,7 +50,7 @@ static const char * const as_cast[] = {
 };
 
 /* And with metadata=rdma, or home=migrate, too. */
-static const char * const as_cast_more[] = { "L16", "mix", "L38", "drop", "turns", "crash-only" };
+static const char * const as_cast_more[] = { "L16", "mix", "L38", "drop", "turns", "crash-only", "crash-lock" };
 
 static s8 reg(u32 thread, u32 r)
 {
@@ -109,6 +109,10 @@ PROG(dma_b, HEAR(0), LOAD(0, 0, 2), STORE(0, 2, 3), HEAR(1), LOCK(0), LOAD(0, 0,
 /* The node that has the only copy is lost. */
 PROG(crash_a, STORE(0, 0, 1), SET(0), STORE(0, 1, 2), LOCK(0), INC(0, 2), UNLOCK(0));
 PROG(crash_b, WAIT(0), LOAD(0, 0, 0), LOCK(0), INC(0, 2), UNLOCK(0));
+
+/* Two have heard that a node has the only copy. It is lost after one of them got the page, and before the other asks. */
+PROG(said_a, STORE(0, 0, 1));
+PROG(said_b, LOAD(0, 0, 0));
 
 /* L20: a diff that crosses its home's move. */
 PROG(l20_a, STORE(0, 0, 1), RELEASE, STORE(0, 0, 2), LOCK(1), STORE(0, 0, 3), UNLOCK(1));
@@ -201,6 +205,7 @@ static const struct litmus own[] = {
 	{ "turns", 3, 4, { A, A, B, C }, 0, { turns_r, turns_w, turns_r, turns_w }, NULL },
 	{ "dma-wanted", 3, 2, { A, B }, 0, { dma_a, dma_b }, NULL },
 	{ "crash-only", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_b }, NULL },
+	{ "crash-said", 4, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { said_a, said_b, said_b }, NULL },
 };
 
 struct litmus litmus_csm_list[1600];
@@ -275,9 +280,6 @@ static bool applies(const struct policy *p, const struct litmus *l)
 		return false;
 	/* No pages are fetched ahead, and litmus_sc.c loses nodes. */
 	if (p->flags & LITMUS_SC && (l->flags & LITMUS_CRASH || has(l, OP_AHEAD) || has(l, OP_AROUND)))
-		return false;
-	/* Not true yet with words in memory: more ways to lose a node than these (Documentation/testing.rst). */
-	if (p->flags & LITMUS_DIR && l->flags & LITMUS_CRASH && !is_often(p, l))
 		return false;
 	/* What hlrc does not promise. */
 	return p->flags & (LITMUS_CSM | LITMUS_SC) || (l->final != l36_final && strncmp(l->name, "L39", 3));

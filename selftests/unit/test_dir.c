@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * metadata=rdma: rings that are full, what a hostile peer may write into one or say of one, and answers about words
- * that nobody asked for. Orders of transfers are the explorer's matter (selftests/model).
+ * metadata=rdma: rings that are full, what a hostile peer may write into one or say of one, answers about words
+ * that nobody asked for, and who has the only copy when it is lost. Orders of transfers are the explorer's matter
+ * (selftests/model).
  */
 #include "unit.h"
 #include "world.h"
 
+#include "dir.h"
 #include "ring.h"
 #include "rsync.h"
 
@@ -226,6 +228,115 @@ static void words_are_where_their_manager_says_once(void **state)
 	assert_int_equal(here(B, 1, p->xid + 5, 51), -EPROTO);
 }
 
+/* The atomic that a step of B has begun; world_end() would take it for a READ. */
+static struct dsm_xfer *begun(void)
+{
+	struct dsm_xfer *x = w.acts.xfer;
+
+	w.acts.xfer = NULL;
+	world_end(B);
+	assert_non_null(x);
+	assert_null(x->next);
+	assert_int_equal(x->kind, DSM_XFER_KIND_DIR);
+	assert_int_equal(x->remote, 0x5000 + 8);
+	return x;
+}
+
+static void is_back(struct dsm_xfer *x, u64 word)
+{
+	x->result = word;
+	dsm_dir_on_xfer(world_engine(B), x, world_begin(B));
+	free(x);
+}
+
+/* A has page 1 exclusively, as far as B knows, and is asked for it. */
+static struct dsm_page *wanted(void)
+{
+	struct dsm_page *p = world_page(B, 1);
+
+	dsm_csm_want_from(world_engine(B), p, A, world_begin(B));
+	world_end(B);
+	assert_int_equal(world_count(DSM_MSG_CSM_BREAK), 1);
+	assert_int_equal(p->state, DSM_PAGE_HB);
+	return p;
+}
+
+static void lose_a(struct dsm_page *p)
+{
+	world_crash(A);
+	dsm_engine_peer_lost(world_engine(B), A, world_begin(B));
+	world_end(B);
+	dsm_page_peer_lost(world_engine(B), p, A, world_begin(B));
+}
+
+#define NAMES_A (1ull << DSM_DIR_OWNER_SHIFT)
+
+static void what_came_home_is_not_lost_with_who_had_it(void **state)
+{
+	const struct dsm_wire_csm body = { .idx = cpu_to_le32(1) };
+	struct dsm_page *p = wanted();
+	struct dsm_xfer *x;
+	u32 lost;
+
+	for (lost = 0; lost < 2; lost++) {
+		struct dsm_msgbuf *m = world_forge(DSM_MSG_CSM_BACK, WORLD_REGION, 0);
+		__le16 len;
+
+		if (lost)
+			p = wanted();
+		dsm_wire_put(m, &body, sizeof(body));
+		dsm_wire_put(m, world_page(A, 1)->frame, DSM_PAGE_BYTES);
+		len = cpu_to_le16(m->len);
+		memcpy(m->data + offsetof(struct dsm_wire_hdr, len), &len, sizeof(len));
+		assert_int_equal(dsm_engine_recv(world_engine(B), A, m->data, m->len, world_begin(B)), 0);
+		world_msg_free(m);
+		x = begun();
+		assert_int_equal(p->state, DSM_PAGE_HOME);
+		/* The word names A until this is back; then A may go on. */
+		assert_int_equal(x->operand, -NAMES_A);
+		assert_int_equal(world_count(DSM_MSG_CSM_BACK_ACK), 0);
+		assert_true(dsm_csm_has_back(world_engine(B), p));
+		if (lost) {
+			lose_a(p);
+			world_end(B);
+			assert_int_equal(p->state, DSM_PAGE_HOME);
+		}
+		is_back(x, NAMES_A | 1);
+		world_end(B);
+		assert_false(dsm_csm_has_back(world_engine(B), p));
+		assert_int_equal(world_count(DSM_MSG_CSM_BACK_ACK), !lost);
+		while (w.n_fly)
+			world_drop_at(0);
+	}
+}
+
+static void the_word_says_whether_a_page_is_lost(void **state)
+{
+	static const struct { u64 word; u8 state; } rows[] = {
+		{ NAMES_A | 1, DSM_PAGE_LOST }, { 1, DSM_PAGE_HOME }, { 0, DSM_PAGE_HOME },
+	};
+	struct dsm_xfer *x;
+	struct dsm_page *p;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (i)
+			start(state);
+		p = wanted();
+		lose_a(p);
+		x = begun();
+		/* It gets in, so that nobody else can be alone after that. */
+		assert_int_equal(x->operand, 1 << B);
+		assert_int_equal(p->state, DSM_PAGE_HB);
+		is_back(x, rows[i].word);
+		world_end(B);
+		assert_int_equal(p->state, rows[i].state);
+		assert_true(p->dir & DSM_DIR_IN);
+		if (i + 1 < ARRAY_SIZE(rows))
+			stop(state);
+	}
+}
+
 static void settings_need_few_nodes_and_pages(void **state)
 {
 	struct dsm_policy p = { .consistency = DSM_CONSISTENCY_CASHMERE, .metadata = DSM_METADATA_RDMA };
@@ -258,6 +369,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_full_ring_takes_no_more_until_it_is_taken_from, start, stop),
 		cmocka_unit_test_setup_teardown(without_a_place_to_write_to_it_is_a_message, start, stop),
 		cmocka_unit_test_setup_teardown(words_are_where_their_manager_says_once, start, stop),
+		cmocka_unit_test_setup_teardown(what_came_home_is_not_lost_with_who_had_it, start, stop),
+		cmocka_unit_test_setup_teardown(the_word_says_whether_a_page_is_lost, start, stop),
 		cmocka_unit_test(settings_need_few_nodes_and_pages),
 		cmocka_unit_test(words_are_read_as_they_are_written),
 	};
