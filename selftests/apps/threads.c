@@ -6,7 +6,8 @@
  * whether a program orders all its accesses, which is what it needs on any memory of dsm.
  *
  * $DSM_SPOIL is "input N OFFSET" or "result N OFFSET": before or after the work, eight bytes at this offset
- * of the Nth piece of memory that the program asked for become what is no number, as two floats or as a double.
+ * of the Nth piece of memory that the program asked for become what is no number, as two floats or as a double. With
+ * a number behind it the double there grows by so much instead, or, if "float" follows, the float.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -59,20 +60,42 @@ void *memory_at(size_t offset, size_t bytes)
 	return at;
 }
 
+static void grow(char *at, double more, bool single)
+{
+	double d;
+	float f;
+
+	if (single) {
+		memcpy(&f, at, sizeof(f));
+		f += (float)more;
+		memcpy(at, &f, sizeof(f));
+	} else {
+		memcpy(&d, at, sizeof(d));
+		d += more;
+		memcpy(at, &d, sizeof(d));
+	}
+}
+
 static void spoil(const char *when)
 {
 	static const uint64_t no_number = 0x7ff800007ff80000;
 	const char *text = getenv("DSM_SPOIL");
-	char word[16];
+	char word[16], type[16];
 	unsigned int number;
 	size_t offset;
+	double more;
+	int words;
 
 	if (!text)
 		return;
-	if (sscanf(text, "%15s %u %zu", word, &number, &offset) != 3 || number >= pieces ||
-	    offset + sizeof(no_number) > piece[number].bytes)
+	words = sscanf(text, "%15s %u %zu %lf %15s", word, &number, &offset, &more, type);
+	if (words < 3 || number >= pieces || offset + sizeof(no_number) > piece[number].bytes)
 		app_die("DSM_SPOIL: '%s' is nowhere", text);
-	if (!strcmp(word, when))
+	if (strcmp(word, when))
+		return;
+	if (words > 3)
+		grow(piece[number].at + offset, more, words > 4 && !strcmp(type, "float"));
+	else
 		memcpy(piece[number].at + offset, &no_number, sizeof(no_number));
 }
 

@@ -11,6 +11,7 @@ import threading
 import time
 
 from vm.channel import GuestError
+from vm.cluster import ClusterError
 
 from .plan import ANYWHERE, ELSEWHERE, READ_WHEN_JOINING
 
@@ -196,19 +197,26 @@ class Guests:
         """Parameters of the module on all nodes, as they were before at the end of the block."""
         before = {}
         anew = any(name in READ_WHEN_JOINING for name in wanted)
-        for name, value in wanted.items():
-            path = f"/sys/module/dsm/parameters/{name}"
-            before[path] = self.cluster.nodes[0].read(path).strip()
-            self._write(path, value)
-        if anew:
-            self._rejoin()
         try:
-            yield
-        finally:
-            for path, value in before.items():
+            for name, value in wanted.items():
+                path = f"/sys/module/dsm/parameters/{name}"
+                before[path] = self.cluster.nodes[0].read(path).strip()
                 self._write(path, value)
             if anew:
                 self._rejoin()
+            yield
+        except BaseException:
+            # What went wrong first is the reason, not that the nodes could not be put back then.
+            with contextlib.suppress(GuestError, ClusterError):
+                self._put_back(before, anew)
+            raise
+        self._put_back(before, anew)
+
+    def _put_back(self, before, anew):
+        for path, value in before.items():
+            self._write(path, value)
+        if anew:
+            self._rejoin()
 
     def _write(self, path, value):
         for node in self.cluster.nodes:

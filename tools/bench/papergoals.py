@@ -8,17 +8,16 @@ the bound), reached (None: not measured, or nothing is asked for) and note. Neve
 from bench import programs, tables
 from bench.tables import Table, before, ours, percent
 
-FIXED = ("csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb", "hlrc-copy", "hlrc-nocopy",
-         "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "hlrc")
-POLICIES = tuple(f"preset={name}" for name in (*FIXED, "auto"))
 AUTO = "preset=auto"
+FIXED = tuple(f"preset={name}" for name in programs.FIXED_PRESETS)
+POLICIES = (*FIXED, AUTO)	# all but sc
 OLD = ("preset=csm-none", "preset=hlrc-orig")
 FAST = ("sor", "matmul", "tsp", "water-nsquared", "gauss", "clu")
 SHARED = ("lu", "water-spatial", "barnes", "fft", "ocean", "em3d", "ilink")
 REPORTED = ("is", "radix")
 NODES, LU_NODES = 2, 4
 ONE = "home=first-touch"
-LU_WORDS = ("--pad", "0")	# columns of tiles have owners, two of whom share a page
+LU_WORDS = ("--pad", "0")	# columns of tiles have owners, two of whom share a page where they meet
 LU_OLD, LU_MOVES = "preset=csm-none,home=first-touch", "preset=csm-none-mg"
 WANTED = 5	# runs behind a median
 
@@ -31,7 +30,9 @@ class Goals(Table):
     repetitions = WANTED
     columns = ("seconds", "speedup", "fastest", "slowest", "diffs", "computing", "page", "lock", "barrier", "diffs",
                "overhead", "handlers")
-    differs = "goals are of size small, 2 guests of one processor, medians of 5; LU's diffs of 4 guests"
+    differs = ("goals are of size small, 2 guests of one processor, medians of 5, presets as they are, so that "
+               "csm-none has homes by first touch and hlrc-orig, as all of hlrc, in blocks; LU's diffs are of 4 "
+               "guests, by rows of one run")
 
     @staticmethod
     def cells(run):
@@ -55,6 +56,11 @@ class Goals(Table):
             for policy in (LU_OLD, LU_MOVES):
                 run = bench.run(name, LU_NODES, policy, [*words, *LU_WORDS])
                 yield ours(f"{LU_NODES}, {policy}, pad=0", run, self.cells, tables.HLRC_PARTS)
+            words = tables.lu_by_rows(bench)
+            yield {**before(bench.alone(name, words), words), "label": f"without dsm, {' '.join(words)}"}
+            for policy in (LU_OLD, LU_MOVES):
+                run = bench.run(name, LU_NODES, policy, words, repetitions=1)
+                yield ours(f"{LU_NODES}, {policy}, pad=0 rows=1", run, self.cells, tables.HLRC_PARTS)
 
 
 def evaluated(goal, program, ratio, bound, most, note, miss=None, above=False):
@@ -103,18 +109,27 @@ def against_old(program, runs):
                      f"{medians(best)}")
 
 
-def auto(program, runs):
+def spread(run):
+    """The times between which a run's median lies: without the fastest and the slowest, if there are enough."""
+    edge = 1 if run["repetitions"] >= WANTED else 0
+    return run["times"][edge], run["times"][-1 - edge]
+
+
+def auto(program, runs, refused):
     """auto against the best preset that is fixed; a miss counts beyond the spread of both."""
     goal = "auto against the best fixed preset"
     own = [run for run in runs if run["policy"] == AUTO]
-    fixed = [run for run in runs if run["policy"] in POLICIES and run["policy"] != AUTO]
-    if not own or not fixed:
-        return evaluated(goal, program, None, 1.1, True, "not measured: auto and a fixed preset are needed")
+    fixed = [run for run in runs if run["policy"] in FIXED]
+    missing = [policy for policy in (*FIXED, AUTO)
+               if policy not in refused and policy not in (run["policy"] for run in runs)]
+    if missing or not own or not fixed:
+        return evaluated(goal, program, None, 1.1, True, f"not measured: {' '.join(missing) or 'all are refused'}")
     best = min(fixed, key=lambda run: run["seconds"])
-    spread = (f"{own[0]['seconds']:.2f} s ({own[0]['fastest']:.2f}-{own[0]['slowest']:.2f}) against {best['policy']} "
-              f"{best['seconds']:.2f} s ({best['fastest']:.2f}-{best['slowest']:.2f}), of {len(fixed)} fixed")
-    return evaluated(goal, program, own[0]["seconds"] / best["seconds"], 1.1, True, spread + medians(own[0]),
-                     own[0]["fastest"] > 1.1 * best["slowest"])
+    (least, most), (best_least, best_most) = spread(own[0]), spread(best)
+    note = (f"{own[0]['seconds']:.2f} s ({least:.2f}-{most:.2f}) against {best['policy']} {best['seconds']:.2f} s "
+            f"({best_least:.2f}-{best_most:.2f}), of {len(fixed)} fixed")
+    return evaluated(goal, program, own[0]["seconds"] / best["seconds"], 1.1, True, note + medians(own[0]),
+                     least > 1.1 * best_most)
 
 
 def one_thread(program, runs):
@@ -131,10 +146,11 @@ def one_thread(program, runs):
     return evaluated(goal, program, ratios["never"][0], 1.05, True, beside + medians(ratios["never"][1]))
 
 
-def lu_diffs(runs, words):
-    """Of homes that move against homes that stay, tiles with owners by columns."""
-    goal = f"LU's diffs on {LU_NODES} guests, csm-none-mg against csm-none"
-    found = {run["policy"]: run for run in runs if run["nodes"] == LU_NODES and run["words"] == [*words, *LU_WORDS]}
+def lu_diffs(runs, words, way):
+    """Of homes that move against homes that stay, tiles with owners by columns. way: how the matrix lies."""
+    goal = f"LU's diffs on {LU_NODES} guests, csm-none-mg against csm-none, {way} contiguous"
+    found = {run["policy"]: run for run in runs if run["nodes"] == LU_NODES and run["words"] == list(words)
+             and run["own_homes"]}
     old, moves = found.get(LU_OLD), found.get(LU_MOVES)
     if not old or not moves:
         return evaluated(goal, "lu", None, 0.01, True, f"not measured: --nodes with {LU_NODES} is needed")
@@ -149,26 +165,31 @@ def latest(runs):
     """Of runs of the same kind the one behind which are most."""
     kept = {}
     for run in runs:
-        key = (run["program"], *run["words"], run["nodes"], run.get("threads"), run.get("policy"), run["thp"])
+        key = (run["program"], *run["words"], run["nodes"], run.get("threads"), run.get("policy"), run["thp"],
+               run.get("own_homes"))
         if key not in kept or kept[key]["repetitions"] < run["repetitions"]:
             kept[key] = run
     return list(kept.values())
 
 
-def evaluate(runs, names, words_of):
-    """All goals of the programs named. runs: of programs.Bench; words_of: their arguments in the table of goals."""
+def evaluate(runs, names, words_of, refused, by_rows):
+    """All goals of the programs named, from the runs that are as those of the table of goals.
+
+    runs: of programs.Bench; words_of: programs' arguments in that table; refused: policies; by_rows: arguments of LU.
+    """
     runs, result = latest(runs), []
     for name in names:
         words = list(words_of(name))
         own = [run for run in runs if run["program"] == name]
         usual = [run for run in own if run["words"] == words]
-        pair = [run for run in usual if run["nodes"] == NODES and run["threads"] == 1 and not run["thp"]]
+        pair = [run for run in usual if run["nodes"] == NODES and run["threads"] == 1 and not run["thp"]
+                and run["policy"] in POLICIES and run["own_homes"]]
         result.append(speedup(name, pair, 1.7 if name in FAST else 1.2 if name in SHARED else None))
         if name in SHARED:
             result.append(against_old(name, pair))
-        result += [auto(name, pair), one_thread(name, usual)]
+        result += [auto(name, pair, refused), one_thread(name, usual)]
         if name == "lu":
-            result.append(lu_diffs(own, words))
+            result += [lu_diffs(own, [*words, *LU_WORDS], "columns"), lu_diffs(own, by_rows, "rows")]
     return result
 
 

@@ -32,12 +32,12 @@ class Case:
         self.word, self.group, self.tests, self.nodes = word, group, tests, nodes
         self.settings, self.full_settings, self.around = settings, full_settings, around
 
-    def chosen(self, full):
-        """The settings of a plain run, or of a full one."""
-        return [*self.settings, *(self.full_settings if full else ())]
+    def chosen(self, full, named=False):
+        """The settings of a plain run, or of a full one, or of a case that is named and has none in a plain run."""
+        return [*self.settings, *(self.full_settings if full or (named and not self.settings) else ())]
 
 
-# Seed 002's two axes cross at these; a full run takes every pair.
+# The two axes of ORIG and PIPE cross at these; a full run takes every pair.
 DEPTH, BUFFER = 2, 16384
 AXES = [(BUFFER, d) for d in DEPTHS] + [(b, DEPTH) for b in BUFFERS if b != BUFFER]
 PAIRS = [(b, d) for b in BUFFERS for d in DEPTHS]

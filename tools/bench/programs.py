@@ -16,6 +16,10 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)
 APPS = os.path.join(TOP, "build/user/apps")
 PROGRAMS = ("sor", "matmul", "tsp", "water-nsquared", "gauss", "clu", "lu", "water-spatial", "barnes", "fft",
             "ocean", "em3d", "ilink", "is", "radix")
+# All that a region may be made with; the last two are no fixed combination, and the baseline.
+FIXED_PRESETS = ("csm-dms", "csm-ms", "csm-s", "csm-none", "csm-ms-mg", "csm-none-mg", "csm-adb", "hlrc-copy",
+                 "hlrc-nocopy", "hlrc-orig", "hlrc-pipe", "hlrc-rdma", "hlrc")
+PRESETS = (*FIXED_PRESETS, "auto", "sc")
 # Smaller runs of the same kind: fewer steps of the size small, and smaller matrices where there are none.
 SHORT = {
     "sor": "--iterations 20", "matmul": "--n 960", "tsp": "", "water-nsquared": "--steps 1",
@@ -44,7 +48,9 @@ def known(p, names):
 
 
 class Refused(Exception):
-    """A region with these settings cannot be made; the reason."""
+    """A region with these settings cannot be made; the reason. policy: the settings, of one in Bench.runs."""
+
+    policy = None
 
 
 class Failed(Exception):
@@ -124,7 +130,7 @@ def files(names, folder):
 
 def space_mib(name, words, workers):
     """MiB of shared memory that the program needs, as it tells itself; Failed if it does not."""
-    r = subprocess.run([os.path.join(APPS, "plain", name), *words, "--space", str(workers)], capture_output=True,
+    r = subprocess.run([os.path.join(APPS, name), *words, "--space", str(workers)], capture_output=True,
                        text=True, check=False)
     if r.returncode:
         raise Failed((r.stderr or r.stdout).strip())
@@ -281,10 +287,10 @@ class Bench:
 
     @staticmethod
     def _facts(printed):
-        """Of runs in the order of their times: the median one's, and how far they lie apart."""
-        middle = printed[len(printed) // 2]
-        return {**middle, "fastest": printed[0]["seconds"], "slowest": printed[-1]["seconds"],
-                "repetitions": len(printed)}
+        """Of runs in the order of their times: the median one's, of an even number the lower, and all their times."""
+        middle = printed[(len(printed) - 1) // 2]
+        times = [run["seconds"] for run in printed]
+        return {**middle, "fastest": times[0], "slowest": times[-1], "times": times, "repetitions": len(printed)}
 
     def alone(self, name, words=None, thp=None):
         """Without dsm; measured once. thp: transparent huge pages are to be always or never there."""
@@ -318,6 +324,8 @@ class Bench:
         got = self._attempt(lambda c: shared(c, name, all_words, count, policy, self.seconds, mib, **homes), thp,
                             repetitions)
         if isinstance(got, Exception):
+            if isinstance(got, Refused):
+                got.policy = policy
             return got
         known = not isinstance(before, Exception)
         for printed in got if known else ():
@@ -326,5 +334,5 @@ class Bench:
                 return Failed(f"{name}, {policy}: WRONG, {wrong}")
         facts = self._facts(got)
         return {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy, "thp": thp,
-                "region_mib": mib, "verified": known,
+                "region_mib": mib, "verified": known, "own_homes": "homes" not in homes,
                 "speedup": before["seconds"] / facts["seconds"] if known else None, **facts}

@@ -18,8 +18,13 @@ HLRC_WORDS = {"barnes": ("--spatial", "1"), "lu": ("--pad", "1"), "ocean": ("--s
               "water-nsquared": ("--group", "1"), "water-spatial": ("--group", "1")}
 HLRC_PAPER = {"barnes": ("--bodies", "262144"), "lu": ("--n", "2048"), "water-nsquared": ("--molecules", "32768"),
               "water-spatial": ("--molecules", "262144")}
-# SPLASH-2's Barnes, and both others not contiguous.
-DIFFS_WORDS = {"barnes": ("--spatial", "0"), "lu": ("--pad", "0"), "ocean": ("--strips", "0")}
+# LU by rows: a page has pieces of many columns of tiles, and so of all owners; it takes long for its size.
+LU_BY_ROWS = ("--pad", "0", "--rows", "1")
+LU_BY_ROWS_SIZE = ("--n", "800")
+# SPLASH-2's Barnes, and both others not contiguous; LU's tiles in two dimensions, whose rows two nodes share too.
+DIFFS_WORDS = {"barnes": ("--spatial", "0"), "lu": (*LU_BY_ROWS, "--scatter", "1"), "ocean": ("--strips", "0")}
+# 129 intervals are two for each of 64 steps, of tiles of 16.
+DIFFS_LARGER = {"lu": ("--n", "1024")}
 # Parts of all nodes' time, as the papers have them; what is left is the program's own.
 CASHMERE_PARTS = (("protocol", ("ns_protocol",)), ("page locks", ("ns_wait_page_lock",)),
                   ("wait", ("ns_wait_lock", "ns_wait_barrier", "ns_wait_flag")),
@@ -81,17 +86,23 @@ class Table:
 
     papers, programs, columns = (), (), ()
     cpus = repetitions = 1
-    more, at_paper = {}, {}	# words of programs: at any size, and at `paper` only
+    more, larger, at_paper = {}, {}, {}	# words of programs: at any size, at all but `tiny`, at `paper` only
     differs = ""	# in what the runs differ from the papers', beside machines
 
     def words(self, bench, name):
         """Arguments of a program in this table."""
+        larger = self.larger.get(name, ()) if bench.size != "tiny" else ()
         paper = self.at_paper.get(name, ()) if bench.size == "paper" else ()
-        return bench.words(name, (*self.more.get(name, ()), *paper))
+        return bench.words(name, (*self.more.get(name, ()), *larger, *paper))
 
     def largest(self, bench, name):
         """Arguments of its runs that need most memory."""
         return self.words(bench, name)
+
+
+def lu_by_rows(bench):
+    """Arguments of LU whose rows are contiguous."""
+    return bench.words("lu", (*LU_BY_ROWS, *(LU_BY_ROWS_SIZE if bench.size != "tiny" else ())))
 
 
 class Speedups(Table):
@@ -151,8 +162,9 @@ class Cashmere(Table):
     columns = ("seconds", "speedup", "transfers", "invalid.", "diffs", "migrations", "protocol", "page locks", "wait",
                "message", "handlers")
     more = CASHMERE_WORDS
-    differs = ("LU deals columns of tiles out to nodes, as the paper's; nothing of one level; figure 1's numbers "
-               f"{seeds.UNTOLD}")
+    differs = ("LU deals columns of tiles out to nodes, as the paper's; how its matrix lies in memory is "
+               f"{seeds.UNTOLD}: here by columns, where few pages have two writers, and, smaller, by rows, where "
+               f"all do; nothing of one level; figure 1's numbers {seeds.UNTOLD}")
 
     @staticmethod
     def cells(run):
@@ -165,20 +177,26 @@ class Cashmere(Table):
 
     def rows(self, bench, name):
         """Of one program: what the paper has stands below each preset."""
+        yield from self._presets(bench, name, self.words(bench, name))
+        if name == "lu":
+            yield from self._presets(bench, name, lu_by_rows(bench), ", rows=1")
+
+    def _presets(self, bench, name, words, way=""):
+        """way: if it is not the paper's program, how it differs."""
         nodes = max(bench.nodes)
-        words = self.words(bench, name)
-        yield before(bench.alone(name, words), words)
+        row = before(bench.alone(name, words), words)
+        yield {**row, "label": row["label"] + (f", {' '.join(words)}" if way else "")}
         first = bench.run(name, nodes, "preset=csm-dms", words, repetitions=1, keep_homes=True)
         if isinstance(first, Exception):
-            yield ours(f"{nodes}, csm-dms, for homes", first, self.cells)
+            yield ours(f"{nodes}, csm-dms, for homes{way}", first, self.cells)
         homes = {} if isinstance(first, Exception) else {"homes": first["homes"]}
         for preset in (*seeds.CASHMERE_PRESETS, "csm-adb"):
             policy = f"preset={preset}" + ("" if "-mg" in preset else ",home=first-touch")
-            label = f"{nodes}, {preset}" + ("" if homes else ", homes its own")
+            label = f"{nodes}, {preset}{way}" + ("" if homes else ", homes its own")
             yield ours(label, bench.run(name, nodes, policy, words, **homes), self.cells, CASHMERE_PARTS)
             if preset in seeds.CASHMERE_PRESETS:
-                yield from cashmere_rows(name, preset)
-            else:
+                yield from () if way else cashmere_rows(name, preset)
+            elif not way:
                 yield {"label": "  Cashmere, csm-adb", "cells": [seeds.ADB]}
 
 
@@ -191,7 +209,8 @@ class Hlrc(Table):
     columns = ("seconds", "speedup", "computing", "page", "lock", "barrier", "diffs", "overhead", "handlers", "< 256 B",
                "< 1 KiB", "< 4 KiB", "larger")
     more, at_paper = HLRC_WORDS, HLRC_PAPER
-    differs = "LU and Ocean have one writer for each page, as the text says of the paper's"
+    differs = ("LU and Ocean have one writer for each page, as the text says of the paper's; Ocean has 513 x 513 "
+               f"points, not 514 x 514, at size paper; the steps of the paper's Water-spatial are {seeds.UNTOLD}")
 
     @staticmethod
     def cells(run):
@@ -220,8 +239,9 @@ class Diffs(Table):
     papers = ("ORIG and PIPE",)
     programs = tuple(seeds.AVERAGES)
     columns = ("seconds", "speedup", "barrier", "diffs", "mean bytes", "intervals", "per interval", "diff MB", "all MB")
-    more = DIFFS_WORDS
-    differs = "averages of a node, ours and the paper's; homes in blocks and by first touch, when few diffs are left"
+    more, larger = DIFFS_WORDS, DIFFS_LARGER
+    differs = ("averages of a node, ours and the paper's; homes in blocks and by first touch, when few diffs are left; "
+               "LU has 1024 rows, which its intervals tell, and they are contiguous, so that two nodes share pages too")
 
     @staticmethod
     def cells(run):

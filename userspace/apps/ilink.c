@@ -322,12 +322,16 @@ static const char *tell(void)
 	return app_text("theta=%.6g ln_likelihood=%.10g", s.theta[best], s.result[best]);
 }
 
-/* Unlinked loci are independent: their likelihoods multiply. */
+/* Unlinked loci are independent: their likelihoods multiply. Of the others only that they are numbers is known. */
 static const char *right(void)
 {
 	double product = 0;
 	int locus;
+	long i;
 
+	for (i = 0; i <= evaluations; i++)
+		if (!isfinite(s.theta[i]) || !isfinite(s.result[i]))
+			return app_text("likelihood %ld of %g is %g", i, s.theta[i], s.result[i]);
 	for (locus = 0; locus < ILINK_LOCI; locus++)
 		product += ilink_single(person, persons, locus);
 	return app_distance(product, s.result[evaluations], 0) < 1e-11 ? NULL :
@@ -338,14 +342,18 @@ static const char *right(void)
 static const char *same(const void *shared)
 {
 	const struct state *theirs = shared;
+	size_t bytes = ((size_t)evaluations + 1) * sizeof(double);
 
-	return memcmp(theirs->result, s.result, ((size_t)evaluations + 1) * sizeof(double)) ?
-	       "a likelihood differs" : NULL;
+	if (memcmp(theirs->theta, s.theta, bytes))
+		return "a distance differs";
+	return memcmp(theirs->result, s.result, bytes) ? "a likelihood differs" : NULL;
 }
 
 static uint64_t sum(void)
 {
-	return app_sum(0, s.result, ((size_t)evaluations + 1) * sizeof(double));
+	size_t bytes = ((size_t)evaluations + 1) * sizeof(double);
+
+	return app_sum(app_sum(0, s.theta, bytes), s.result, bytes);
 }
 
 const struct app_program app_program = {

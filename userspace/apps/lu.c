@@ -3,8 +3,7 @@
 /*
  * LU: the matrix is one array of columns, so a page holds pieces of many tiles of one column of
  * tiles, with --pad 0 of two columns of tiles where they meet, and with --scatter 1 of many writers. With
- * --rows 1 it is one array of rows, so a page holds pieces of many columns of tiles, which is how the
- * original lies in memory.
+ * --rows 1 it is one array of rows, so a page holds pieces of many columns of tiles, and of all their owners.
  */
 #include "lu.h"
 

@@ -6,10 +6,10 @@
  * G. Golub, C. Van Loan, "Matrix Computations", 3rd edition, section 3.2 (block outer product
  * form); S. Woo et al., "The SPLASH-2 programs", ISCA 1995, on LU (who owns which tile). Columns are
  * contiguous in memory, in LU whole columns of the matrix; a line is such a column, or with --rows 1 a row.
- * A column of tiles belongs to one worker, so that pages have writers on several nodes only where two columns of
- * tiles meet, and in LU not even there with --pad 1. Its owner finishes a column as soon as it can, and a barrier in the middle of each
- * step tells that the column of the next one is there. --scatter 1 deals tiles out to all workers in two dimensions,
- * with two barriers a step, as SPLASH-2 does.
+ * A column of tiles belongs to one worker, so that where columns are contiguous pages have writers on several nodes
+ * only where two columns of tiles meet, and in LU not even there with --pad 1. Its owner finishes a column as soon as
+ * it can, and a barrier in the middle of each step tells that the column of the next one is there. --scatter 1 deals
+ * tiles out to all workers in two dimensions, with two barriers a step, as SPLASH-2 does.
  */
 #include <math.h>
 #include <stdlib.h>

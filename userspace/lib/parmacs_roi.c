@@ -131,25 +131,24 @@ void parmacs_roi_free(void)
 	must(dsm_free(d, roi));
 }
 
-/* True if this call was the one that changed it: then all ranks have done their part. */
+/*
+ * With the lock, which is kept until the shares have been read. True if this call was the one that changed it: then all
+ * ranks have done their part.
+ */
 static bool change(bool inside)
 {
-	bool mine;
 	int i;
 
-	parmacs_lock((uintptr_t)roi);
-	mine = roi->inside != inside;
-	if (mine) {
-		roi->inside = inside;
-		if (ranks == 1)
-			take_part(&roi->share[0]);
-		for (i = 0; i < ranks && ranks > 1; i++)
-			must(dsm_sem_post(d, &roi->share[i].asked));
-		for (i = 0; i < ranks && ranks > 1; i++)
-			must(dsm_sem_wait(d, &roi->answered));
-	}
-	must(dsm_unlock(d, (uintptr_t)roi));
-	return mine;
+	if (roi->inside == inside)
+		return false;
+	roi->inside = inside;
+	if (ranks == 1)
+		take_part(&roi->share[0]);
+	for (i = 0; i < ranks && ranks > 1; i++)
+		must(dsm_sem_post(d, &roi->share[i].asked));
+	for (i = 0; i < ranks && ranks > 1; i++)
+		must(dsm_sem_wait(d, &roi->answered));
+	return true;
 }
 
 static void print(const uint64_t *count)
@@ -171,20 +170,12 @@ static bool is_first_of_node(int number)
 	return true;
 }
 
-void parmacs_roi_begin(void)
-{
-	change(true);
-}
-
-/* Nobody writes the shares before somebody begins again. */
-void parmacs_roi_end(void)
+static void print_all(void)
 {
 	uint64_t sum[SHOWN] = { 0 };
 	int i, nodes = 0;
 	size_t k;
 
-	if (!change(false))
-		return;
 	for (i = 0; i < ranks; i++) {
 		if (!is_first_of_node(i))
 			continue;
@@ -196,4 +187,19 @@ void parmacs_roi_end(void)
 	}
 	fprintf(stderr, "parmacs: region of interest: us=%" PRIu64 " nodes=%d", roi->share[0].us, nodes);
 	print(sum);
+}
+
+void parmacs_roi_begin(void)
+{
+	parmacs_lock((uintptr_t)roi);
+	change(true);
+	must(dsm_unlock(d, (uintptr_t)roi));
+}
+
+void parmacs_roi_end(void)
+{
+	parmacs_lock((uintptr_t)roi);
+	if (change(false))
+		print_all();
+	must(dsm_unlock(d, (uintptr_t)roi));
 }
