@@ -358,8 +358,8 @@ static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hd
 	for (scan = *r; dsm_reader_left(&scan);) {
 		dsm_reader_take(&scan, &idx, sizeof(idx));
 		p = dsm_page_find(e, region, le32_to_cpu(idx));
-		/* Whoever has the only copy has one. */
-		if (!p || !dsm_page_is_csm(p) || !is_home(e, p) ||
+		/* Whoever has the only copy has one; and who has a word leaves the set by itself. */
+		if (!p || !dsm_page_is_csm(p) || dsm_page_has_word(p) || !is_home(e, p) ||
 		    ((p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB) && p->sharers == bit(from)))
 			return -EPROTO;
 	}

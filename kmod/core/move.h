@@ -17,8 +17,11 @@
 /* At the home: shall who asks for this become home? */
 static inline bool dsm_move_may(const struct dsm_page *p, u16 node, u8 want)
 {
-	/* UNACKED: its last version is being told of from here. BREAK: its word is wrong, and only this node knows. */
-	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED || p->csm & DSM_CSM_BREAK)
+	/* UNACKED: its last version is being told of from here. */
+	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED)
+		return false;
+	/* The word names who gave it back, and only this node knows that it is here; dsm_csm_has_back(). */
+	if (dsm_page_has_word(p) && p->csm & DSM_CSM_BREAK && p->sharers)
 		return false;
 	if (dsm_policy_moves_at_barriers(&p->space->policy))
 		return want == DSM_WANT_EXCLUSIVE && dsm_moves_to(p, node);

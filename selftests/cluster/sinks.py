@@ -66,7 +66,7 @@ def home_killed_while_it_may_write(c):
         for x in others:
             x.read(at[-1], 7)
             x.want(0, "write", x.id * PAGE, 5)
-            x.want(0, "release")
+            x.read(x.id * PAGE, 5)
 
 
 def xfer(node, command):

@@ -14,6 +14,7 @@ from vm.channel import GuestError
 XFER = "/sys/kernel/debug/dsm/xfer"
 CUT_SECONDS = 2.0
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
+TURNS = 5000	# more than fit between the first message and the cut
 ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
 ATOMIC = "connection failed during an atomic operation"	# Documentation/protocol.rst, Reconnecting
 PULLED_SECONDS = 1.0
@@ -148,7 +149,7 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
     pairs = pairs_of(c)
     name = make_region(c, "1M", *policy.split(","))
     before = sums(c)["xfer_atomics"]
-    jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
+    jobs = start_ranks(c, ["counter", name, 2, TURNS, 3])
     wait_busy(c, jobs)
     if policy in ATOMIC_POLICIES:
         until(lambda: sums(c)["xfer_atomics"] > before, f"{policy}: no atomics")
