@@ -45,27 +45,23 @@ def rounds(c, policy, nodes=None):
         return _grown(nodes, name, before)
 
 
-def was_multicast(kind, grown, readers):
-    """Counters of rounds(): pages were sent once for so many readers."""
-    wanted = readers * ROUNDS
-    # All of them read it in the first interval; what a busy host loses is asked for again.
-    expect(grown["page_transfers"] == wanted, f"{kind}: {grown['page_transfers']} of {wanted} pages")
-    expect(grown["bcast_pages"] <= ROUNDS, f"{kind}: {grown['bcast_pages']} multicasts")
-    sent = grown["fetches_served"] + grown["bcast_pages"]
-    expect(2 * sent < wanted, f"{kind}: {sent} times sent, to {readers} in {ROUNDS} rounds")
-    alone = grown["page_transfers"] - grown["bcast_hits"]
-    expect(alone <= 2 + grown["bcast_lost"], f"{kind}: {alone} pages by themselves, {grown['bcast_lost']} lost")
-
-
 def bcast_reaches_all(c):
     """The home sends a page once for all who read it, not once for each."""
     readers = len(living(c)) - 1
     for kind in KINDS:
         plain = rounds(c, (*kind, "bcast=off"))
         grown = rounds(c, (*kind, "bcast=adaptive"))
-        expect(plain["page_transfers"] == readers * ROUNDS and not plain["bcast_pages"],
-               f"{kind}: without multicast {plain['page_transfers']} of {readers * ROUNDS} pages")
-        was_multicast(kind, grown, readers)
+        wanted = readers * ROUNDS
+        expect(plain["page_transfers"] == wanted and not plain["bcast_pages"],
+               f"{kind}: without multicast {plain['page_transfers']} of {wanted} pages")
+        # All of them read it in the first interval; what a busy host loses is asked for again.
+        expect(grown["page_transfers"] == wanted, f"{kind}: {grown['page_transfers']} of {wanted} pages")
+        expect(grown["bcast_pages"] <= ROUNDS, f"{kind}: {grown['bcast_pages']} multicasts")
+        sent = grown["fetches_served"] + grown["bcast_pages"]
+        expect(2 * sent < wanted, f"{kind}: {sent} times sent, to {readers} in {ROUNDS} rounds")
+        alone = grown["page_transfers"] - grown["bcast_hits"]
+        expect(alone <= 2 + grown["bcast_lost"],
+               f"{kind}: {alone} pages by themselves, {grown['bcast_lost']} lost")
 
 
 def bcast_single_reader(c):

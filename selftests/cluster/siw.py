@@ -72,4 +72,5 @@ def siw_does_without(c):
     for policy in (("home=rr",), ("home=rr", "fetch=read", "diffpath=write"), ("preset=csm-none", "home=rr")):
         with region(c, "1M", *policy) as name:
             ranks(c, ["counter", name, 2, 50, 3])
+        with region(c, "1M", *policy) as name:
             ranks(c, ["exchange", 20, 4096, name])

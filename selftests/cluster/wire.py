@@ -13,8 +13,8 @@ from vm.channel import GuestError
 
 XFER = "/sys/kernel/debug/dsm/xfer"
 CUT_SECONDS = 2.0
+FLOW = 20	# messages that show that they flow
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
-TURNS = 5000	# more than fit between the first message and the cut
 ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
 ATOMIC = "connection failed during an atomic operation"	# Documentation/protocol.rst, Reconnecting
 PULLED_SECONDS = 1.0
@@ -82,10 +82,10 @@ def check_no_rnr(c):
 
 
 def wait_busy(c, jobs, over=lambda: False):
-    """Wait until messages flow again everywhere, more than beats, or all programs have ended, or it is over."""
+    """Wait until messages flow again everywhere, or all programs have ended, or it is over."""
     before = {n: counters(n)["msgs_received"] for n in living(c)}
     until(lambda: over() or all(j.done() for j in jobs) or
-          all(counters(n)["msgs_received"] >= count + 100 for n, count in before.items()),
+          all(counters(n)["msgs_received"] >= count + FLOW for n, count in before.items()),
           "no messages flow")
 
 
@@ -149,7 +149,7 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
     pairs = pairs_of(c)
     name = make_region(c, "1M", *policy.split(","))
     before = sums(c)["xfer_atomics"]
-    jobs = start_ranks(c, ["counter", name, 2, TURNS, 3])
+    jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
     wait_busy(c, jobs)
     if policy in ATOMIC_POLICIES:
         until(lambda: sums(c)["xfer_atomics"] > before, f"{policy}: no atomics")
