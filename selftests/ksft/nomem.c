@@ -100,18 +100,21 @@ static int write_raw(struct scene *s)
 	return n == sizeof(buf) ? 0 : -EFAULT;
 }
 
-static int lock(struct scene *s)
+static int on_lock(struct scene *s, unsigned long cmd)
 {
 	struct dsm_ioc_lock arg = { .size = sizeof(arg), .key = KEY };
 
-	return on_region(s, DSM_IOC_LOCK, &arg);
+	return on_region(s, cmd, &arg);
+}
+
+static int lock(struct scene *s)
+{
+	return on_lock(s, DSM_IOC_LOCK);
 }
 
 static int unlock(struct scene *s)
 {
-	struct dsm_ioc_lock arg = { .size = sizeof(arg), .key = KEY };
-
-	return on_region(s, DSM_IOC_UNLOCK, &arg);
+	return on_lock(s, DSM_IOC_UNLOCK);
 }
 
 static int barrier(struct scene *s)
@@ -121,18 +124,21 @@ static int barrier(struct scene *s)
 	return on_region(s, DSM_IOC_BARRIER, &arg);
 }
 
-static int set_flag(struct scene *s)
+static int on_flag(struct scene *s, unsigned long cmd)
 {
 	struct dsm_ioc_flag arg = { .size = sizeof(arg), .key = KEY };
 
-	return on_region(s, DSM_IOC_FLAG_SET, &arg);
+	return on_region(s, cmd, &arg);
+}
+
+static int set_flag(struct scene *s)
+{
+	return on_flag(s, DSM_IOC_FLAG_SET);
 }
 
 static int clear_flag(struct scene *s)
 {
-	struct dsm_ioc_flag arg = { .size = sizeof(arg), .key = KEY };
-
-	return on_region(s, DSM_IOC_FLAG_CLEAR, &arg);
+	return on_flag(s, DSM_IOC_FLAG_CLEAR);
 }
 
 /* With something to send. */
