@@ -326,9 +326,9 @@ void dsm_ring_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts
 	*o = (struct dsm_ring_out){};
 	tell(e, slots[0], acts);
 	tell(e, slots[1], acts);
-	if (!e->csm.dirs || !e->rsync)
-		return;
 	dsm_ring_drain(e, node);
-	e->rsync->mail->ring[node].ring.tail = 0;
+	/* Also while no region has words: the next one may have, and who has the number then counts from 0. */
+	if (e->rsync)
+		e->rsync->mail->ring[node].ring.tail = 0;
 	e->csm.seen[node] = 0;
 }

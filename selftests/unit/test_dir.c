@@ -112,6 +112,29 @@ static void an_acquire_finds_what_is_in_the_ring(void **state)
 	assert_int_equal(p->need, 3 + DSM_RING_NOTICES);
 }
 
+/* Who comes with a lost node's number writes its ring from the beginning, whatever regions there were meanwhile. */
+static void a_ring_begins_anew_when_its_writer_is_lost(void **state)
+{
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_page *p = copy();
+	u32 regions = e->csm.dirs;
+
+	written(0, 3, 3);
+	assert_int_equal(apply(), 1);
+	e->csm.dirs = 0;
+	dsm_ring_peer_lost(e, B, world_begin(A));
+	world_end(A);
+	e->csm.dirs = regions;
+	assert_false(dsm_ring_waits(e));
+	dsm_page_set_state(p, DSM_PAGE_RD);
+	/* As many as of the other one. */
+	written(3, 3, 3);
+	memmove(memory[A].mail->ring[B].ring.notice, memory[A].mail->ring[B].ring.notice + 3,
+		3 * sizeof(struct dsm_wire_notice));
+	assert_int_equal(apply(), 1);
+	assert_int_equal(p->need, 6);
+}
+
 static void a_count_that_cannot_be_means_anything(void **state)
 {
 	static const u64 lies[] = { DSM_RING_NOTICES + 6, 5, U64_MAX, 0 };
@@ -364,6 +387,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(an_acquire_finds_what_is_in_the_ring, start, stop),
+		cmocka_unit_test_setup_teardown(a_ring_begins_anew_when_its_writer_is_lost, start, stop),
 		cmocka_unit_test_setup_teardown(a_count_that_cannot_be_means_anything, start, stop),
 		cmocka_unit_test_setup_teardown(notices_of_what_is_not_here_are_nothing, start, stop),
 		cmocka_unit_test_setup_teardown(a_full_ring_takes_no_more_until_it_is_taken_from, start, stop),
