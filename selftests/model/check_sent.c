@@ -21,7 +21,8 @@ static const struct {
 	{ DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_REFUSED }, { DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_GRANT },
 	{ DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_REFUSED }, { DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_GRANT },
 	/* Those who asked while the home was not known, or the bytes were elsewhere, which is acknowledged. */
-	{ DSM_MSG_PAGE, DSM_MSG_PAGE }, { DSM_MSG_CSM_BACK, DSM_MSG_PAGE }, { DSM_MSG_CSM_BACK, DSM_MSG_CSM_BACK_ACK },
+	{ DSM_MSG_PAGE, DSM_MSG_PAGE }, { DSM_MSG_CSM_GRANT, DSM_MSG_PAGE },
+	{ DSM_MSG_CSM_BACK, DSM_MSG_PAGE }, { DSM_MSG_CSM_BACK, DSM_MSG_CSM_BACK_ACK },
 	/* consistency=sc: the next in the queue. */
 	{ DSM_MSG_SC_BACK, DSM_MSG_SC_GRANT }, { DSM_MSG_SC_GRANT, DSM_MSG_SC_DONE }, { DSM_MSG_SC_DONE, DSM_MSG_SC_GRANT },
 };
