@@ -148,10 +148,10 @@ def parted(c, pairs, jobs):
 def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
     """A node is without a link for a while; nobody is lost, unless atomics were under way and may_part says so."""
     pairs = pairs_of(c)
-    name = make_region(c, "1M", *policy.split(","))
     before = sums(c)["xfer_atomics"]
     # While a lock's token stays at one node the programs get far; then they are no use here.
     for _ in range(STARTS):
+        name = make_region(c, "1M", *policy.split(","))
         jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
         wait_busy(c, jobs)
         if policy in ATOMIC_POLICIES:
@@ -159,6 +159,7 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
         if not any(j.done() for j in jobs):
             break
         join_ranks(c, jobs, 120)
+        drop_region(c, name)
     expect(not any(j.done() for j in jobs), f"the programs ended before the cut {STARTS} times")
     down()
     time.sleep(seconds)	# what is tested
