@@ -37,7 +37,7 @@ static int rank, ranks;
 static uint64_t published;		/* rank 0: commands since the start */
 static uint64_t published_before_wait;	/* of these: by the last WAIT_FOR_END */
 static uint64_t created;		/* rank 0: one by one since the last WAIT_FOR_END */
-static bool ending;			/* atomic, rank 0: the others may leave */
+static bool ending;			/* atomic; of rank 0: the others may leave, of others: this one does */
 static pthread_t watchers[PARMACS_RANKS_MAX];
 
 /* Workers of this process that nobody has joined yet, by the thread that takes commands. */
@@ -255,11 +255,12 @@ static void *watch(void *number)
 	int other = (int)(intptr_t)number;
 	int ret = await_end(other);
 
+	/* Rank 0 may end as soon as the others' locks are free, before they are gone themselves. */
+	if (__atomic_load_n(&ending, __ATOMIC_ACQUIRE) && (rank || !ret))
+		return NULL;
 	if (ret && ret != -EOWNERDEAD)
 		parmacs_die("%s", dsm_error());
-	if (ret || rank || !__atomic_load_n(&ending, __ATOMIC_ACQUIRE))
-		parmacs_die("rank %d has ended", other);
-	return NULL;
+	parmacs_die("rank %d has ended", other);
 }
 
 void parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argument, const char *what)
@@ -427,6 +428,7 @@ static _Noreturn void serve(void)
 		default:
 			fflush(stdout);
 			free_blocks();
+			__atomic_store_n(&ending, true, __ATOMIC_RELEASE);
 			must(dsm_unlock(d, HEAP_KEY_ALIVE + (uint64_t)rank));
 			_exit(0);
 		}
