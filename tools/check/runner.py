@@ -50,8 +50,7 @@ class Tally:
         self.say("FAIL", self.failures[-1])
 
     def explain(self, text):
-        """A further line of the last failed test, for its line and for the list at the end."""
-        self.failures[-1] += f"\n      {text}"
+        """A line behind a failed test. Not for the list at the end, of which somebody may see only the last lines."""
         print(f"           {text}", flush=True)
 
 
