@@ -257,7 +257,7 @@ static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
 		return -EPROTO;
 	if (!dsm_page_is_home(p))
 		return -EPROTO;
-	if (dsm_move_may(p, from, to.want)) {
+	if (dsm_move_may(e, p, from, to.want)) {
 		dsm_move_give(e, p, &to, p->ver == le64_to_cpu(body->ver), acts);
 		return 0;
 	}

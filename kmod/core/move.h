@@ -7,7 +7,7 @@
 #ifndef DSM_CORE_MOVE_H
 #define DSM_CORE_MOVE_H
 
-#include "page.h"
+#include "csm.h"
 
 /* After so many moves in a row a page stays until its home has served another node in place. */
 #ifndef DSM_MOVES_MAX
@@ -15,13 +15,13 @@
 #endif
 
 /* At the home: shall who asks for this become home? */
-static inline bool dsm_move_may(const struct dsm_page *p, u16 node, u8 want)
+static inline bool dsm_move_may(const struct dsm_engine *e, const struct dsm_page *p, u16 node, u8 want)
 {
 	/* UNACKED: its last version is being told of from here. */
 	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED)
 		return false;
-	/* The word names who gave it back, and only this node knows that it is here; dsm_csm_has_back(). */
-	if (dsm_page_has_word(p) && p->csm & DSM_CSM_BREAK && p->sharers)
+	/* The word names who gave it back, and only this node knows that it is here. */
+	if (dsm_csm_has_back(e, p))
 		return false;
 	if (dsm_policy_moves_at_barriers(&p->space->policy))
 		return want == DSM_WANT_EXCLUSIVE && dsm_moves_to(p, node);

@@ -381,7 +381,7 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 				dsm_csm_want_from(e, p, to->owner == to->node ? e->self : to->owner, acts);
 			return;
 		}
-		if (dsm_move_may(p, to->node, to->want))
+		if (dsm_move_may(e, p, to->node, to->want))
 			dsm_move_give(e, p, to, false, acts);
 		else
 			reply_copy(e, p, to, acts);

@@ -9,11 +9,9 @@ allowed for the rest of the kernel.
 """
 import collections
 import re
-import time
 
 import parts
-from scene import CALL_SECONDS, expect, living, status, until
-from vm import clock
+from scene import comes, expect, living, status, until
 from wire import check_no_rnr
 
 VCS = 4			# connections per pair of nodes
@@ -112,14 +110,14 @@ def join_and_leave(c, machines, cycles):
     for m, stock in before.items():
         # Less than one in two cycles.
         most = cycles // 2
-        end = clock.now() + CALL_SECONDS
-        while True:
-            said = left(stock, take_stock(m), most)
-            if not said:
-                break
-            # Some is freed only after a grace period.
-            expect(clock.now() < end, f"{m.name} after {cycles} cycles: {said}")
-            time.sleep(0.5)
+        said = []
+
+        def is_back(m=m, stock=stock, most=most, said=said):
+            said[:] = left(stock, take_stock(m), most)
+            return not said
+
+        # Some is freed only after a grace period.
+        expect(comes(is_back), f"{m.name} after {cycles} cycles: {said}")
     check_no_rnr(c)
 
 

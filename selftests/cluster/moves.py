@@ -4,7 +4,7 @@
 import errno
 
 import loss
-from scene import SIGBUS, actors, bound, counters, expect, living, ranks, region
+from scene import SIGBUS, actors, bound, counters, expect, living, ranks, region, sums
 from vm import clock
 
 PAGE = 4096
@@ -16,14 +16,11 @@ ROUNDS = 12
 
 def totals(c):
     """Sums over all nodes, none of which has anything under way."""
-    sums = {}
-    for node in living(c):
-        for kind, count in counters(node).items():
-            sums[kind] = sums.get(kind, 0) + count
-    expect(sums["diffs"] == sums["diffs_applied"],
-           f"{sums['diffs']} diffs made, {sums['diffs_applied']} applied")
-    expect(sums["migrations"] <= sums["migration_attempts"], "more homes moved than were proposed")
-    return sums
+    total = sums(c)
+    expect(total["diffs"] == total["diffs_applied"],
+           f"{total['diffs']} diffs made, {total['diffs_applied']} applied")
+    expect(total["migrations"] <= total["migration_attempts"], "more homes moved than were to")
+    return total
 
 
 def meet(group, key=7):

@@ -13,7 +13,7 @@ import statistics
 import time
 
 from vm import clock
-from vm.channel import GuestError
+from vm.channel import GuestError, wait_jobs
 
 SIGBUS = -7
 # Seconds for one call in a guest that need not wait for anything but other guests. Only a hang takes so long, also
@@ -263,19 +263,13 @@ def kill_all(jobs):
 def join_ranks(c, jobs, timeout):
     """Wait for all; one that fails or is late ends all, and its words are the reason."""
     timeout *= PATIENCE * c.slowness
-    end = clock.now() + timeout
-    bad = None
-    while not bad and not all(j.done() for j in jobs):
-        late = clock.now() > end
-        bad = next((j for j in jobs if j.done() and j.status), None)
-        if not bad and late:
-            bad = next((j for j in jobs if not j.done()), None)
-        time.sleep(0.02)
-    bad = bad or next((j for j in jobs if j.status), None)
+    in_time = wait_jobs(jobs, timeout)
+    bad = next((j for j in jobs if j.status), None) or next((j for j in jobs if not j.done()), None)
     if not bad:
         return
     text = (f"{bad.name()} (rank {jobs.index(bad)} of {len(jobs)}): " +
-            (f"status {bad.status}" if bad.done() else f"not done after {timeout} s") +
+            (f"status {bad.status}" if bad.done() else
+             "a guest is gone" if in_time else f"not done after {timeout} s") +
             f": {bad.err.strip() or bad.out.strip()[-300:]}")
     for e in kill_all(jobs):
         text += f"\nand after kill -9: {str(e).splitlines()[0]}"
@@ -330,9 +324,9 @@ def _disagree(grown, consistency):
     rules = (
         (grown["diffs"] == grown["diffs_applied"],
          f"{grown['diffs']} diffs sent, {grown['diffs_applied']} applied"),
-        # Of interval records, which come by several ways, the second of a kind is dropped; with sync=rdma, whose locks are
-        # atomics, they are read from their writers' logs, and nobody sends them.
-        (sent == taken if consistency == "cashmere" else sent >= taken or grown["xfer_atomics"] > 0,
+        # Of interval records, which come by several ways, the second of a kind is dropped; with sync=rdma they are read
+        # from their writers' logs, and nobody sends them.
+        (sent == taken if consistency == "cashmere" else sent >= taken or grown["xfer_reads"] > grown["page_reads"],
          f"{sent} notices sent, {taken} received"),
         # Pages that were read and multicasts apart, each came from who served it, gave it back or was home before;
         # what a notice made stale on its way, and a right without bytes, was served and is not had.

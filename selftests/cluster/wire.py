@@ -131,18 +131,23 @@ def any_lost(pairs):
     return any(peer(n, ident)["state"] == "lost" for n, ident in pairs)
 
 
+def end_without(c, jobs, what):
+    """Programs that need something that is gone end, and not all of them well."""
+    for job in jobs:
+        try:
+            job.wait(CALL_SECONDS * c.slowness)
+        except GuestError as e:
+            raise AssertionError(f"a program hangs without its {what}: {e}") from e
+    expect(any(job.status for job in jobs), f"all programs ended well without a {what}")
+
+
 def parted(c, pairs, jobs):
     """Two nodes have lost each other: for an atomic, as they say, and programs end."""
     for n, ident in pairs:
         until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
     said = [peer(n, ident)["reason"] for n, ident in pairs]
     expect(ATOMIC in said, f"lost, but not for an atomic operation: {said}")
-    for job in jobs:
-        try:
-            job.wait(CALL_SECONDS * c.slowness)
-        except GuestError as e:
-            raise AssertionError(f"a program hangs without its peer: {e}") from e
-    expect(any(job.status for job in jobs), "all programs ended well without each other")
+    end_without(c, jobs, "peer")
 
 
 def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
@@ -190,12 +195,7 @@ def device_removed_under_load(c):
             wait_busy(c, jobs)
             check_no_rnr(c)	# its counters go as well
             node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
-            for job in jobs:
-                try:
-                    job.wait(CALL_SECONDS * c.slowness)
-                except GuestError as e:
-                    raise AssertionError(f"a program hangs without its device: {e}") from e
-            expect(any(job.status for job in jobs), "all programs ended well without a device")
+            end_without(c, jobs, "device")
             expect(b.call("lock", 1) < 0, "a lock of a node without device was taken")
             expect("RDMA device rxe0 is removed" in node.dmesg(), "the log does not say it")
         node.check(["dsmctl", "leave", "--force"])

@@ -21,7 +21,6 @@ struct scene {
 	int fd;
 	int zero;
 	int turn;
-	struct dsm_ioc_region made;
 };
 
 /* A call and what takes it back if it did not fail; both return 0 or a negative errno. */
@@ -37,10 +36,9 @@ static int on_region(struct scene *s, unsigned long cmd, void *arg)
 
 static int create(struct scene *s)
 {
-	s->made = (struct dsm_ioc_region){
-		.bytes = PAGES * PAGE, .uid = -1, .gid = -1, .name = "nomem",
-	};
-	return create_region(&s->made, "home=rr", NULL);
+	struct dsm_ioc_region made = { .bytes = PAGES * PAGE, .uid = -1, .gid = -1, .name = "nomem" };
+
+	return create_region(&made, "home=rr", NULL);
 }
 
 static int destroy(struct scene *s)

@@ -7,9 +7,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 
-from vm import clock
+from vm.channel import wait_jobs
 from vm.cluster import Cluster, ClusterError, GuestError
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -28,7 +27,7 @@ SHORT = {
     "ilink": "", "is": "--iterations 40", "radix": "--rounds 15",
 }
 # Of a run, by the clock of vm/clock.py; then how long a program that was killed may take to end.
-SECONDS, END_SECONDS, POLL_SECONDS = 600, 60, 0.1
+SECONDS, END_SECONDS = 600, 60
 REGION, REGION_MIB = "papers", 16	# its size is at least this
 HOMES = "/tmp/papers-homes"
 MEM_MIB = 1024	# of a guest, at least
@@ -188,13 +187,7 @@ def reason(name, results):
 
 def wait_all(name, jobs, seconds):
     """The results of jobs that wait for each other; Failed if one fails, or not all have ended in time."""
-    end = clock.now() + seconds
-    late = False
-    while not late and not all(job.done() for job in jobs):
-        if any(job.done() and job.status for job in jobs) or any(job.channel.gone for job in jobs):
-            break
-        late = clock.now() > end
-        time.sleep(POLL_SECONDS)
+    in_time = wait_jobs(jobs, seconds)
     ended = [job.wait(1) for job in jobs if job.done()]
     left = [job for job in jobs if not job.done()]
     for job in left:
@@ -203,7 +196,7 @@ def wait_all(name, jobs, seconds):
         job.wait(END_SECONDS)
     wrong = reason(name, ended)
     if wrong or left:
-        raise Failed(wrong or (f"{name}: no end after {seconds} s" if late else f"{name}: a guest is gone"))
+        raise Failed(wrong or (f"{name}: a guest is gone" if in_time else f"{name}: no end after {seconds} s"))
     return ended
 
 

@@ -16,6 +16,8 @@ EXEC, INPUT, SIGNAL, PING = 1, 2, 3, 4
 HELLO, OUT, ERR, STARTED, EXIT = 16, 17, 18, 19, 20
 HEADER = struct.Struct("<III")
 INPUT_CHUNK = 65536
+# Of all channels, since somebody may wait for whichever guest is first.
+CHANGED = threading.Condition()
 
 
 class GuestError(Exception):
@@ -129,13 +131,30 @@ class Job:
         self.channel.send(INPUT, self.number, b"")
 
 
+def wait_jobs(jobs, timeout):
+    """Wait until all have ended, or one has failed or its guest is gone; False if that does not come in time."""
+    end = clock.now() + timeout
+
+    def over():
+        return (all(job.done() for job in jobs) or
+                any(job.status if job.done() else job.channel.gone for job in jobs))
+
+    with CHANGED:
+        while not over():
+            left = end - clock.now()
+            if left <= 0:
+                return False
+            CHANGED.wait(left)
+    return True
+
+
 class Channel:
     """A connection to one guest's agent."""
 
     def __init__(self, name):
         self.name = name
         self.sock = None
-        self.cond = threading.Condition()
+        self.cond = CHANGED
         self.sending = threading.Lock()
         self.jobs = {}
         self.next_number = 1
