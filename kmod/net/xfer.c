@@ -304,7 +304,11 @@ static void fill(struct net_xfer *t)
 	t->wr.wr_cqe = &t->cqe;
 	t->wr.sg_list = t->sge;
 	t->wr.num_sge = t->mapped;
-	t->wr.send_flags = t->x.fence ? IB_SEND_FENCE : 0;
+	/*
+	 * Devices of software execute what comes over a connection in its order. And soft-RoCE of Linux 6.12 never sends
+	 * again what has a fence and is lost: a READ itself counts among those that it would have to wait for.
+	 */
+	t->wr.send_flags = t->x.fence && !t->peer->net->software ? IB_SEND_FENCE : 0;
 }
 
 static bool wants_completion(struct dsm_peer *peer, const struct net_xfer *t)
