@@ -611,6 +611,9 @@ int dsm_resume_take(struct dsm_qp *qp, u32 received);
 /* remind.c */
 int dsm_remind(struct dsm_peer *peer);
 
+/* link.c */
+void dsm_link_await(struct dsm_peer *peer, long bound);
+
 /* qp.c */
 int dsm_qp_create(struct dsm_qp *qp);
 void dsm_qp_destroy(struct dsm_qp *qp);

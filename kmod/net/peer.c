@@ -25,6 +25,9 @@
 /* How long an orderly close waits for what was accepted to be acknowledged. */
 #define LEAVE_MS 1000
 
+/* How long a close waits for a network that carries nothing. */
+#define LINK_MS 500
+
 static void state_set(struct dsm_peer *peer, enum dsm_peer_state state)
 {
 	lockdep_assert_held(&peer->lock);
@@ -390,6 +393,7 @@ static void drain(struct dsm_peer *peer)
 {
 	int i;
 
+	dsm_link_await(peer, msecs_to_jiffies(LINK_MS));
 	for (i = 0; i < DSM_VC_COUNT; i++) {
 		struct rdma_cm_id *id = peer->qp[i].id;
 

@@ -245,6 +245,13 @@ int dsm_resume_take(struct dsm_qp *qp, u32 received)
 	return err;
 }
 
+static long left_until(unsigned long end)
+{
+	unsigned long now = jiffies;
+
+	return time_before(now, end) ? end - now : 0;
+}
+
 /* ---- the old connections ---- */
 
 static void bury(struct dsm_peer *peer, bool all)
@@ -330,6 +337,7 @@ static bool take_down(struct dsm_peer *peer)
 	/* Whoever makes a queue pair looks at @ready, which is false, under this mutex. */
 	mutex_lock(&peer->setup);
 	mutex_unlock(&peer->setup);
+	dsm_link_await(peer, left_until(r->end));
 	for (i = 0; i < DSM_VC_B; i++)
 		put_aside(&peer->qp[i]);
 	let_atomics_end(peer);
@@ -351,13 +359,6 @@ static bool take_down(struct dsm_peer *peer)
 static bool is_disturbed(const struct dsm_peer *peer)
 {
 	return READ_ONCE(peer->state) != DSM_PEER_UP || READ_ONCE(peer->resume.again);
-}
-
-static long left_until(unsigned long end)
-{
-	unsigned long now = jiffies;
-
-	return time_before(now, end) ? end - now : 0;
 }
 
 /* Would another try end the same way? */

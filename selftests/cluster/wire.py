@@ -107,6 +107,15 @@ def the_other_cable_pulled_for_a_second(c):
     through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS)
 
 
+def an_interface_down_for_a_second(c):
+    """Nothing can be sent at all, and the node knows it."""
+    def switch(node, how):
+        node.check(["ip", "link", "set", "eth0", how])
+
+    for node in (living(c)[0], living(c)[-1]):
+        through_a_cut(c, lambda node=node: switch(node, "down"), lambda node=node: switch(node, "up"), PULLED_SECONDS)
+
+
 def a_link_cut_below_atomics(c):
     """No connection fails, so the outcome of every atomic is known in the end, and nobody is lost."""
     for policy in ATOMIC_POLICIES:
