@@ -36,8 +36,9 @@ struct dsm_ioc_version {
 };
 
 /*
- * Join a cluster: CAP_SYS_ADMIN. -EISCONN already joined; -ENODEV
- * no RDMA device has @listen_addr; -EPROTONOSUPPORT other version;
+ * Join a cluster: CAP_SYS_ADMIN. -EISCONN already joined;
+ * -EADDRNOTAVAIL @listen_addr is no address here; -EADDRINUSE the port is taken;
+ * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT other version;
  * -EEXIST the node id is taken; -EPERM no insecure=1; -ETIMEDOUT.
  */
 struct dsm_ioc_join {
@@ -141,7 +142,7 @@ struct dsm_ioc_node_info {
 };
 
 /*
- * Counters, since joining. Indexes are stable; new ones are appended. Times in ns.
+ * Counters, since the module was loaded. Indexes are stable; new ones are appended. Times in ns.
  */
 enum dsm_stat {
 	DSM_STAT_READ_FAULTS,

@@ -27,7 +27,7 @@ static const struct test {
 	{ "barrier", "barrier of all ranks, nothing written", test_barrier, false },
 	{ "manager", "whether the region's synchronisation manager is not at rank 1's node",
 	  test_manager, false },
-	{ "release", "release of 1, 128 and 256 pages by rank 1", test_release, false },
+	{ "release", "release of 1 to 256 pages by rank 1", test_release, false },
 	{ "diff", "release of one page by bytes changed", test_diff, false },
 	{ "logp", "messages: LogP parameters, bursts, bandwidth, empty calls (root)", test_logp, false },
 	{ "curves", "bursts of messages of 64, 256 and 1024 bytes (root)", test_curves, false },

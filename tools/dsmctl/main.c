@@ -89,7 +89,8 @@ static const struct command commands[] = {
 	  "usage: dsmctl homes save REGION [FILE]\n"
 	  "       dsmctl homes load REGION [FILE]\n"
 	  "Writes which node homes which of the region's pages, or gives the pages of a new region\n"
-	  "with home=first-touch those homes. A line is NODE FIRST-PAGE PAGES; a # begins a comment.\n"
+	  "with home=first-touch, migrate or migrate@barrier those homes. A line is NODE FIRST-PAGE\n"
+	  "PAGES; a # begins a comment.\n"
 	  "Without FILE, or with -, standard output or input. home=list:FILE in region create is\n"
 	  "home=first-touch and then homes load.\n",
 	  cmd_homes },

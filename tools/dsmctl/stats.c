@@ -40,7 +40,7 @@ static const struct {
 	[DSM_STAT_LOCKS_LOCAL] = { "locks_local", "locks taken, token here" },
 	[DSM_STAT_LOCKS_REMOTE] = { "locks_remote", "locks taken, token elsewhere" },
 	[DSM_STAT_BARRIERS] = { "barriers", "barriers passed" },
-	[DSM_STAT_FLAGS] = { "flags", "flag calls" },
+	[DSM_STAT_FLAGS] = { "flags", "flags set, as their manager" },
 	[DSM_STAT_MSGS_SENT] = { "msgs_sent", "messages sent" },
 	[DSM_STAT_MSGS_RECEIVED] = { "msgs_received", "messages received" },
 	[DSM_STAT_BYTES_SENT] = { "bytes_sent", "bytes sent" },
