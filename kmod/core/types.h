@@ -168,7 +168,7 @@ struct dsm_seg {
  * struct dsm_xfer - one one-sided transfer
  * @next:    list link; transfers handed to net together are posted together, in order
  * @op:      enum dsm_xfer_op
- * @fence:   begin only when the READs and atomics before it are back
+ * @fence:   take effect at the target behind the READs and atomics before it; local memory must not depend on these
  * @n_segs:  segments in use; 0 for atomics
  * @dst:     node
  * @rkey:    its registration

@@ -42,8 +42,11 @@ static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat
 	unsigned long due = net->beat_next;
 
 	lockdep_assert_held(&peer->lock);
-	if (dsm_peer_is_self(peer))
+	if (dsm_peer_is_self(peer)) {
+		/* What waited for the network device. */
+		dsm_xfer_push(peer);
 		return due;
+	}
 	if (peer->state == DSM_PEER_UP) {
 		unsigned long bound = msecs_to_jiffies(net->cfg.peer_timeout_ms);
 		unsigned long end = later(READ_ONCE(peer->last_rx) + bound, net->judge_after);

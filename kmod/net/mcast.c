@@ -139,6 +139,9 @@ static void send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct slot *s = container_of(wc->wr_cqe, struct slot, cqe);
 
+	if (wc->status != IB_WC_SUCCESS && !READ_ONCE(s->mc->closing))
+		pr_warn_ratelimited("dsm: %s: no multicasts any more (%s), pages come one by one; leave and join\n",
+				    s->mc->net->dev_name, ib_wc_status_msg(wc->status));
 	spin_lock(&s->mc->lock);
 	__clear_bit(s->at, s->mc->busy);
 	spin_unlock(&s->mc->lock);
@@ -183,6 +186,9 @@ static void send_parts(struct dsm_mcast *mc, const struct dsm_msgbuf *msg)
 	struct dsm_wire_cast head;
 	u32 off, len;
 
+	/* A queue pair whose sending fails sends and receives no more. What is not multicast is asked for. */
+	if (!dsm_link_carries(mc->id, false))
+		return;
 	memcpy(&head, msg->data, sizeof(head));
 	for (off = 0; off < DSM_PAGE_BYTES; off += len) {
 		struct slot *s = take_send(mc);

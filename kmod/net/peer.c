@@ -25,7 +25,7 @@
 /* How long an orderly close waits for what was accepted to be acknowledged. */
 #define LEAVE_MS 1000
 
-/* How long a close waits for a network that carries nothing. */
+/* How often to look whether the network carries what ends a connection. */
 #define LINK_MS 500
 
 static void state_set(struct dsm_peer *peer, enum dsm_peer_state state)
@@ -177,6 +177,7 @@ int dsm_peer_stand_alone(struct dsm_peer *peer)
 		err = -ESHUTDOWN;
 		if (peer->state == DSM_PEER_SETUP) {
 			peer->node = peer->self;
+			peer->qp[DSM_VC_B].established = true;
 			state_set(peer, DSM_PEER_UP);
 			/* Pairs with rcu_dereference() in dsm_peer_find_any(). */
 			rcu_assign_pointer(net->slot[peer->node], peer);
@@ -391,16 +392,17 @@ static void say_goodbye(struct dsm_peer *peer)
 /* No handler of this peer runs afterwards, and every message is ours again. */
 static void drain(struct dsm_peer *peer)
 {
+	const bool up = dsm_link_is_up(peer);
 	int i;
 
-	dsm_link_await(peer, msecs_to_jiffies(LINK_MS));
 	for (i = 0; i < DSM_VC_COUNT; i++) {
 		struct rdma_cm_id *id = peer->qp[i].id;
 
 		if (!id || !id->qp)
 			continue;
 		/* Fails if the connection never stood; the drain puts it in error too. */
-		rdma_disconnect(id);
+		if (up)
+			rdma_disconnect(id);
 		ib_drain_qp(id->qp);
 	}
 	dsm_send_purge(peer);
@@ -431,6 +433,9 @@ static void close_work(struct work_struct *work)
 	if (peer->announced) {
 		net->ops->peer_lost(net->ctx, peer->node, peer->reason, err);
 		atomic_dec(&net->announced);
+	} else if (dsm_peer_is_self(peer) && !READ_ONCE(net->stopping)) {
+		pr_err("dsm: the connection of this node with itself failed (%s): sync=rdma and metadata=rdma need it; leave and join\n",
+		       peer->reason);
 	}
 	unclaim(peer);
 	queue_delayed_work(net->slow_wq, &peer->free_work, net->settle);
@@ -448,6 +453,11 @@ static void free_work(struct work_struct *work)
 	struct dsm_net *net = peer->net;
 	int i;
 
+	/* Ids that were connected say so when they are destroyed. */
+	if (!READ_ONCE(net->stopping) && !dsm_link_is_up(peer)) {
+		queue_delayed_work(net->slow_wq, &peer->free_work, msecs_to_jiffies(LINK_MS));
+		return;
+	}
 	cancel_work_sync(&peer->admit_work);
 	dsm_resume_exit(peer);
 	for (i = 0; i < DSM_VC_COUNT; i++) {

@@ -39,8 +39,8 @@
 /* How long to wait for the other side to connect again before it is reminded. */
 #define REMIND_MS 100
 
-/* Time for atomics to come back over a connection that did not break; several round trips. */
-#define SETTLE_MS 200
+/* Time for atomics to come back over a connection that did not break, also if one has to be sent again (268 ms). */
+#define SETTLE_MS 600
 
 /* A part of the bound is given to each connection, so that a lost packet does not cost all of it. */
 #define ATTEMPTS 3
@@ -262,6 +262,8 @@ static void bury(struct dsm_peer *peer, bool all)
 
 	mutex_lock(&r->old_lock);
 	list_for_each_entry_safe(old, next, &r->old, link) {
+		if (!all && !dsm_link_carries(old->id, false))
+			old->due = jiffies + msecs_to_jiffies(REMIND_MS);
 		if (!all && time_before(jiffies, old->due)) {
 			queue_delayed_work(peer->net->slow_wq, &r->bury, old->due - jiffies);
 			break;
@@ -325,10 +327,10 @@ static void let_atomics_end(struct dsm_peer *peer)
 }
 
 /*
- * Afterwards no handler of this peer runs, and nothing of it is with the device. False: that must
- * be the end of it.
+ * Afterwards no handler of this peer runs, and nothing of it is with the device. -ENOTRECOVERABLE: that must
+ * be the end of it; -ENETDOWN: nothing was done, since the network carries nothing.
  */
-static bool take_down(struct dsm_peer *peer)
+static int take_down(struct dsm_peer *peer)
 {
 	struct dsm_resume *r = &peer->resume;
 	bool open;
@@ -337,7 +339,8 @@ static bool take_down(struct dsm_peer *peer)
 	/* Whoever makes a queue pair looks at @ready, which is false, under this mutex. */
 	mutex_lock(&peer->setup);
 	mutex_unlock(&peer->setup);
-	dsm_link_await(peer, left_until(r->end));
+	if (!dsm_link_await(peer, r->end))
+		return -ENETDOWN;
 	for (i = 0; i < DSM_VC_B; i++)
 		put_aside(&peer->qp[i]);
 	let_atomics_end(peer);
@@ -351,7 +354,7 @@ static bool take_down(struct dsm_peer *peer)
 	open = dsm_xfer_is_open(peer);
 	r->ready = !open;
 	spin_unlock_bh(&peer->lock);
-	return !open;
+	return open ? -ENOTRECOVERABLE : 0;
 }
 
 /* ---- the new ones ---- */
@@ -525,9 +528,8 @@ static void resume_work(struct work_struct *work)
 	int err;
 
 	do {
-		if (!take_down(peer))
-			err = -ENOTRECOVERABLE;
-		else
+		err = take_down(peer);
+		if (!err)
 			err = peer->active ? connect_all(peer) : await_all(peer);
 		if (!err)
 			err = go_on(peer);

@@ -331,6 +331,9 @@ static bool may_post(struct dsm_peer *peer, const struct net_xfer *t)
 {
 	const struct dsm_qp *b = &peer->qp[DSM_VC_B];
 
+	/* soft-RoCE registers anew, which fails, if it has to send again what was posted before. */
+	if (t->x.op == OP_REGISTER && peer->net->software && b->sq_used)
+		return false;
 	return b->sq_used < b->sq_room &&
 	       (t->x.op != DSM_XFER_SIGNAL || dsm_credit_may_send(&peer->credit, DSM_CREDIT_SIGNAL));
 }
@@ -374,6 +377,9 @@ void dsm_xfer_push(struct dsm_peer *peer)
 
 	lockdep_assert_held(&peer->lock);
 	if ((peer->state != DSM_PEER_UP && !peer->leaving) || peer->resume.broken)
+		return;
+	/* Else the connection with this node itself would end, which nobody makes anew; the watchdog looks again. */
+	if (dsm_peer_is_self(peer) && !dsm_link_is_up(peer))
 		return;
 	while (peer->xfer_wait.head) {
 		t = to_net(peer->xfer_wait.head);

@@ -264,7 +264,9 @@ def join_ranks(c, jobs, timeout):
     """Wait for all; one that fails or is late ends all, and its words are the reason."""
     timeout *= PATIENCE * c.slowness
     in_time = wait_jobs(jobs, timeout)
-    bad = next((j for j in jobs if j.status), None) or next((j for j in jobs if not j.done()), None)
+    left = [j for j in jobs if not j.done()]
+    wrong = [j for j in jobs if j.status] or [j for j in left if j.channel.gone] or left
+    bad = wrong[0] if wrong else None
     if not bad:
         return
     text = (f"{bad.name()} (rank {jobs.index(bad)} of {len(jobs)}): " +

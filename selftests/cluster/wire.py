@@ -82,6 +82,14 @@ def check_no_rnr(c):
                f"{node.name} met {c.not_ready(node)} receivers that were not ready")
 
 
+def check_cm(c):
+    """Queue pair 1, over which connections are made, is in order."""
+    for node in living(c):
+        said = node.check(["rdma", "res", "show", "qp"]).out
+        states = [line for line in said.splitlines() if " type GSI " in line]
+        expect(states and all(" state RTS " in line for line in states), f"{node.name}: {states or said}")
+
+
 def wait_busy(c, jobs, over=lambda: False):
     """Wait until messages flow again everywhere, or all programs have ended, or it is over."""
     before = {n: counters(n)["msgs_received"] for n in living(c)}
@@ -108,12 +116,30 @@ def the_other_cable_pulled_for_a_second(c):
 
 
 def an_interface_down_for_a_second(c):
-    """Nothing can be sent at all, and the node knows it."""
+    """Nothing can be sent at all, not even to the node itself."""
     def switch(node, how):
         node.check(["ip", "link", "set", "eth0", how])
 
-    for node in (living(c)[0], living(c)[-1]):
-        through_a_cut(c, lambda node=node: switch(node, "down"), lambda node=node: switch(node, "up"), PULLED_SECONDS)
+    for policy in ("home=rr", ATOMIC_POLICIES[0]):
+        for node in (living(c)[0], living(c)[-1]):
+            through_a_cut(c, lambda node=node: switch(node, "down"), lambda node=node: switch(node, "up"),
+                          PULLED_SECONDS, policy, may_part=policy in ATOMIC_POLICIES)
+
+
+def an_interface_down_for_long(c):
+    """The nodes part, and can be connected again when it is up."""
+    node = living(c)[-1]
+    with region(c, "1M", "home=rr") as name:
+        jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
+        wait_busy(c, jobs)
+        pairs = pairs_of(c)
+        node.check(["ip", "link", "set", "eth0", "down"])
+        for n, ident in pairs:
+            until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
+        end_without(c, jobs, "peer")
+        node.check(["ip", "link", "set", "eth0", "up"])
+    again(c, node)
+    check_cm(c)
 
 
 def a_link_cut_below_atomics(c):
@@ -191,6 +217,7 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
             expect(now == "up", f"{policy}: {n.name}: node {ident} is {now}")
         drop_region(c, name)
     check_no_rnr(c)
+    check_cm(c)
 
 
 def device_removed_under_load(c):
