@@ -72,11 +72,6 @@ static int set_preset(struct dsm_policy *p, const struct word *v, char *why, u32
 		snprintf(why, why_bytes, "unknown preset '%.*s'; use preset=hlrc", (int)v->len, v->at);
 		return -EINVAL;
 	}
-	if (preset->lacks) {
-		snprintf(why, why_bytes, "preset=%s needs %s, which is not in this version; use preset=%s",
-			 preset->name, preset->lacks, preset->instead);
-		return -EOPNOTSUPP;
-	}
 	*p = preset->policy;
 	return 0;
 }
@@ -332,8 +327,7 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
  * @why_bytes: room in @why
  *
  * Context: any.
- * Return: 0; -EINVAL unknown or malformed word, or words that exclude each other; -EOPNOTSUPP known,
- * but not in this version.
+ * Return: 0; -EINVAL unknown or malformed word, or words that exclude each other.
  */
 int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 why_bytes)
 {

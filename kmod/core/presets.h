@@ -14,16 +14,12 @@
 
 /**
  * struct dsm_preset - settings under one name
- * @name:    name
- * @policy:  settings; a setting after the preset changes them
- * @lacks:   NULL, or what it is made of and this version has not
- * @instead: then: the preset that comes closest
+ * @name:   name
+ * @policy: settings; a setting after the preset changes them
  */
 struct dsm_preset {
 	const char *name;
 	struct dsm_policy policy;
-	const char *lacks;
-	const char *instead;
 };
 
 /* The preset whose name are the @len bytes at @name, or NULL. */

@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 
-from scene import expect, ranks, region, sums, sums_agree, sums_at_rest
+from scene import all_told, expect, ranks, region, sums, sums_agree, sums_at_rest
 
 AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diffpath", ("msg", "write", "auto")),
@@ -66,6 +66,8 @@ def run_programs(c, policy, much):
     for argv, processes in runs:
         with region(c, REGION, "home=rr", *policy) as name:
             ranks(c, [name if word is NAME else word for word in argv], processes, 180)
+            if policy_of(c, name).get("consistency") == "cashmere":
+                all_told(c, name)
     with region(c, REGION, "home=rr", *policy) as name:
         _files(c, name, policy_of(c, name)["diffpath"] != "msg")
 

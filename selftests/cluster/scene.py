@@ -318,7 +318,18 @@ def sums_at_rest(c):
     return last
 
 
-def _disagree(grown, consistency):
+def all_told(c, name):
+    """With cashmere: each notice of a region that was sent is there, once."""
+    total = {}
+
+    def told():
+        total.update(sums(c, name))
+        return total["notices_sent"] == total["notices_received"]
+
+    expect(comes(told), f"{total['notices_sent']} notices of {name} sent, {total['notices_received']} received")
+
+
+def _disagree(grown):
     """What is wrong with the sums; an empty list if nothing is."""
     had = grown["page_transfers"] + grown["zero_replies"] - grown["page_reads"] - grown["bcast_hits"]
     given = grown["fetches_served"] + grown["excl_breaks"] + grown["migrations"]
@@ -326,9 +337,9 @@ def _disagree(grown, consistency):
     rules = (
         (grown["diffs"] == grown["diffs_applied"],
          f"{grown['diffs']} diffs sent, {grown['diffs_applied']} applied"),
-        # Of interval records, which come by several ways, the second of a kind is dropped; with sync=rdma they are read
-        # from their writers' logs, and nobody sends them.
-        (sent == taken if consistency == "cashmere" else sent >= taken or grown["xfer_reads"] > grown["page_reads"],
+        # Of interval records, which come by several ways and may be of programs before, the second of a kind is dropped; with
+        # sync=rdma they are read from their writers' logs, and nobody sends them. For cashmere: all_told().
+        (sent >= taken or grown["xfer_reads"] > grown["page_reads"],
          f"{sent} notices sent, {taken} received"),
         # Pages that were read and multicasts apart, each came from who served it, gave it back or was home before;
         # what a notice made stale on its way, and a right without bytes, was served and is not had.
@@ -346,7 +357,7 @@ def _disagree(grown, consistency):
     return [text for holds, text in rules if not holds]
 
 
-def sums_agree(c, before=None, consistency="hlrc"):
+def sums_agree(c, before=None):
     """Over all nodes together, what was sent since `before` (of sums_at_rest(); None: ever) was received; how they grew.
 
     As soon as nothing is under way any more: the programs have ended, and all nodes that were counted then live.
@@ -357,18 +368,18 @@ def sums_agree(c, before=None, consistency="hlrc"):
         grown.update(sums(c))
         for kind, value in (before or {}).items():
             grown[kind] -= value
-        return not _disagree(grown, consistency)
+        return not _disagree(grown)
 
-    expect(comes(agree), "; ".join(_disagree(grown, consistency)))
+    expect(comes(agree), "; ".join(_disagree(grown)))
     return grown
 
 
 @contextlib.contextmanager
-def agreeing(c, consistency="hlrc"):
+def agreeing(c):
     """At the end of the block the sums agree on what it did."""
     before = sums_at_rest(c)
     yield
-    sums_agree(c, before, consistency)
+    sums_agree(c, before)
 
 
 def sent(nodes):

@@ -7,7 +7,7 @@ import hashlib
 import os
 import time
 
-from scene import (CALL_SECONDS, actors, agreeing, counters, expect, join_ranks, ranks, region,
+from scene import (CALL_SECONDS, actors, agreeing, all_told, counters, expect, join_ranks, ranks, region,
                    start_ranks)
 from vm import clock
 
@@ -309,8 +309,7 @@ def close_to_open(c):
     """L43: what dd wrote on one node before it ended is what md5sum reads on another after."""
     size = 300000
     for policy in RELEASE_CONSISTENT:
-        kind = "hlrc" if policy == ("home=rr",) else "cashmere"
-        with agreeing(c, kind), region(c, "1M", *policy) as name:
+        with agreeing(c), region(c, "1M", *policy) as name:
             path = f"/dev/dsm-{name}"
             for turn in range(6):
                 source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
@@ -330,6 +329,8 @@ def close_to_open(c):
                 a.want(0, "release")
                 out = c.nodes[1].sh(f"dd if={path} bs=8 skip=1 count=1 2>/dev/null | od -An -tu8").out
                 expect(out.split() == ["99"], f"{policy}: od shows {out}")
+            if policy != ("home=rr",):
+                all_told(c, name)
 
 
 SLOTS = 2048     # DSM_LOCK_WAYS << DSM_LOCK_SETS_LOG2

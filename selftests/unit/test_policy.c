@@ -205,8 +205,6 @@ struct refused {
 	"bcast=adaptive needs consistency=hlrc or cashmere: with sc a page comes with its right, to one node"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
-#define PRESET(name, lacks, instead) \
-	{ name, -EOPNOTSUPP, "preset=" name " needs " lacks ", which is not in this version; use preset=" instead }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" }
 static const struct refused refusals[] = {
 	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("metadata", "x", "msg or rdma"),
