@@ -10,7 +10,7 @@
 #include <net/net_namespace.h>
 #include <net/sch_generic.h>
 
-#include "net.h"
+#include "link.h"
 
 /* How often the device is looked at. */
 #define LOOK_MS 50

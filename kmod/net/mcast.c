@@ -11,6 +11,7 @@
 
 #include "../core/bcast.h"
 #include "fault.h"
+#include "link.h"
 
 /* Two pages per datagram of 1024 bytes wait for their completion, or for their handler. */
 #define SEND_SLOTS 64

@@ -611,11 +611,6 @@ int dsm_resume_take(struct dsm_qp *qp, u32 received);
 /* remind.c */
 int dsm_remind(struct dsm_peer *peer);
 
-/* link.c */
-bool dsm_link_carries(const struct rdma_cm_id *id, bool here);
-bool dsm_link_is_up(const struct dsm_peer *peer);
-bool dsm_link_await(struct dsm_peer *peer, unsigned long end);
-
 /* qp.c */
 int dsm_qp_create(struct dsm_qp *qp);
 void dsm_qp_destroy(struct dsm_qp *qp);

@@ -19,6 +19,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "link.h"
 #include "net.h"
 #include "tune.h"
 

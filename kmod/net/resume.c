@@ -29,6 +29,7 @@
 #include <linux/slab.h>
 
 #include "fault.h"
+#include "link.h"
 #include "net.h"
 #include "sq.h"
 #include "../core/seq.h"

@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "fault.h"
+#include "link.h"
 #include "net.h"
 #include "../core/seq.h"
 
