@@ -12,9 +12,6 @@
 
 #include "link.h"
 
-/* How often the device is looked at. */
-#define LOOK_MS 50
-
 /**
  * dsm_link_carries() - can the network device of an id send?
  * @id:   bound to an address of this machine
@@ -70,7 +67,8 @@ bool dsm_link_await(struct dsm_peer *peer, unsigned long end)
 	while (!dsm_link_is_up(peer)) {
 		if (time_after_eq(jiffies, end))
 			return false;
-		if (wait_event_timeout(peer->wait, READ_ONCE(peer->state) != DSM_PEER_UP, msecs_to_jiffies(LOOK_MS)))
+		if (wait_event_timeout(peer->wait, READ_ONCE(peer->state) != DSM_PEER_UP,
+				       msecs_to_jiffies(DSM_LINK_LOOK_MS)))
 			return dsm_link_is_up(peer);
 	}
 	return true;

@@ -26,9 +26,6 @@
 /* How long an orderly close waits for what was accepted to be acknowledged. */
 #define LEAVE_MS 1000
 
-/* How often to look whether the network carries what ends a connection. */
-#define LINK_MS 500
-
 static void state_set(struct dsm_peer *peer, enum dsm_peer_state state)
 {
 	lockdep_assert_held(&peer->lock);
@@ -456,7 +453,7 @@ static void free_work(struct work_struct *work)
 
 	/* Ids that were connected say so when they are destroyed. */
 	if (!READ_ONCE(net->stopping) && !dsm_link_is_up(peer)) {
-		queue_delayed_work(net->slow_wq, &peer->free_work, msecs_to_jiffies(LINK_MS));
+		queue_delayed_work(net->slow_wq, &peer->free_work, msecs_to_jiffies(DSM_LINK_LOOK_MS));
 		return;
 	}
 	cancel_work_sync(&peer->admit_work);

@@ -246,13 +246,6 @@ int dsm_resume_take(struct dsm_qp *qp, u32 received)
 	return err;
 }
 
-static long left_until(unsigned long end)
-{
-	unsigned long now = jiffies;
-
-	return time_before(now, end) ? end - now : 0;
-}
-
 /* ---- the old connections ---- */
 
 static void bury(struct dsm_peer *peer, bool all)
@@ -264,7 +257,7 @@ static void bury(struct dsm_peer *peer, bool all)
 	mutex_lock(&r->old_lock);
 	list_for_each_entry_safe(old, next, &r->old, link) {
 		if (!all && !dsm_link_carries(old->id, false))
-			old->due = jiffies + msecs_to_jiffies(REMIND_MS);
+			old->due = jiffies + msecs_to_jiffies(DSM_LINK_LOOK_MS);
 		if (!all && time_before(jiffies, old->due)) {
 			queue_delayed_work(peer->net->slow_wq, &r->bury, old->due - jiffies);
 			break;
@@ -363,6 +356,13 @@ static int take_down(struct dsm_peer *peer)
 static bool is_disturbed(const struct dsm_peer *peer)
 {
 	return READ_ONCE(peer->state) != DSM_PEER_UP || READ_ONCE(peer->resume.again);
+}
+
+static long left_until(unsigned long end)
+{
+	unsigned long now = jiffies;
+
+	return time_before(now, end) ? end - now : 0;
 }
 
 /* Would another try end the same way? */

@@ -63,8 +63,7 @@ class Litmus:
         with region(c, "512M", *presets.words_of(self.preset)) as name:
             jobs = start_ranks(c, ["litmus", name, settings["consistency"], self.rounds, seed])
             join_ranks(c, jobs, timeout)
-            if settings["consistency"] == "cashmere":
-                all_told(c, name)
+            all_told(c, name)
         for line in jobs[0].out.splitlines():
             print(f"# {self.preset}: {line}", flush=True)
         read_only_phases(c, self.preset, min(self.rounds, ROUNDS_MOST))

@@ -7,10 +7,9 @@ must show that what was asked for is what happened.
 """
 import hashlib
 import itertools
-import json
 import os
 
-from scene import all_told, expect, ranks, region, sums, sums_agree, sums_at_rest
+from scene import all_told, expect, policy_of, ranks, region, sums, sums_agree, sums_at_rest
 
 AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diffpath", ("msg", "write", "auto")),
@@ -22,13 +21,6 @@ NAME = object()		# in a program's arguments: its region's name
 # More than half of the pages: only then diffpath=auto has a chunk registered.
 FILE_BYTES = 200 * 4096 + 100
 FILES_MOST = 20
-
-
-def policy_of(c, name):
-    """The settings of a region, as the module says them."""
-    listed = json.loads(c.nodes[0].check(["dsmctl", "region", "list", "--json"]).out)
-    text = next(r["policy"] for r in listed if r["name"] == name)
-    return dict(word.split("=") for word in text.split(","))
 
 
 def _file(c, name, turn):
@@ -66,8 +58,7 @@ def run_programs(c, policy, much):
     for argv, processes in runs:
         with region(c, REGION, "home=rr", *policy) as name:
             ranks(c, [name if word is NAME else word for word in argv], processes, 180)
-            if policy_of(c, name).get("consistency") == "cashmere":
-                all_told(c, name)
+            all_told(c, name)
     with region(c, REGION, "home=rr", *policy) as name:
         _files(c, name, policy_of(c, name)["diffpath"] != "msg")
 

@@ -119,8 +119,7 @@ def _published(c, policy, how):
         for job in jobs.values():
             job.close_input()
             expect(job.wait(30).status == 0, f"{policy}: publish.py {how} failed")
-        if policy != ("home=rr",):
-            all_told(c, name)
+        all_told(c, name)
 
 
 def published_by_msync_and_fsync(c):

@@ -11,7 +11,8 @@ import loss
 import pairs
 import work
 from moves import meet
-from scene import SIGBUS, actors, all_told, bound, counters, expect, peer, region, status, sums_agree, sums_at_rest, until
+from scene import (SIGBUS, actors, all_told, bound, counters, expect, peer, policy_of, region, status, sums_agree,
+                   sums_at_rest, until)
 from vm import clock
 
 PAGE = 4096
@@ -60,8 +61,7 @@ def _rounds(c, policy):
                 a.read(0, turn)
                 a.read(PAGE, turn)
             meet(group)
-        if pairs.policy_of(c, name).get("consistency") == "cashmere":
-            all_told(c, name)
+        all_told(c, name)
 
 
 def _messages_of_a_release(c, policy):
@@ -122,7 +122,7 @@ def check_counters(settings, grown):
 def check_says(c, preset):
     """A region with nothing but the preset says that it has its settings; returns these."""
     with region(c, "1M", f"preset={preset}") as name:
-        said = {**USUAL, **pairs.policy_of(c, name)}
+        said = {**USUAL, **policy_of(c, name)}
     wanted = {**PRESETS[preset], "grain": "1", "algo": "queue"}
     expect(said == wanted, f"a region says {said}, not {wanted}")
     return wanted

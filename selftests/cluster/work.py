@@ -329,8 +329,7 @@ def close_to_open(c):
                 a.want(0, "release")
                 out = c.nodes[1].sh(f"dd if={path} bs=8 skip=1 count=1 2>/dev/null | od -An -tu8").out
                 expect(out.split() == ["99"], f"{policy}: od shows {out}")
-            if policy != ("home=rr",):
-                all_told(c, name)
+            all_told(c, name)
 
 
 SLOTS = 2048     # DSM_LOCK_WAYS << DSM_LOCK_SETS_LOG2
