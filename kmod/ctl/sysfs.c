@@ -238,6 +238,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_BCAST_LOST] = "bcast_lost",
 	[DSM_STAT_HEARTBEATS] = "heartbeats",
 	[DSM_STAT_CREDITS] = "credits",
+	[DSM_STAT_ANSWERS_FIRST] = "answers_first",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -3,12 +3,16 @@
 /*
  * Heartbeats and the watchdog: says to every peer that we live, and declares a
  * peer lost of which nothing was received for the bound. Any message counts;
- * beats see to it that there is one. Never waits.
+ * beats see to it that there is one. A connection B on which nothing ends for long
+ * although the peer is heard has failed without an error: it is made anew. Never waits.
  */
 #include "net.h"
 
 /* Beats to wait for after the watchdog itself ran late: one surely sent since, one on its way. */
 #define GRACE_BEATS 2
+
+/* Bounds after which transfers stand still: a queue pair that sends again gives up after one. */
+#define STILL_BOUNDS 2
 
 static unsigned long later(unsigned long a, unsigned long b)
 {
@@ -35,20 +39,31 @@ static void declare_silent(struct dsm_peer *peer, unsigned long now)
 	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN, peer->reason_text);
 }
 
+/* soft-RoCE has been seen to forget what it has to send again (Documentation/testing.rst). */
+static void look_at_transfers(struct dsm_peer *peer, unsigned long now, unsigned long bound)
+{
+	unsigned long end = later(peer->xfer_moved + STILL_BOUNDS * bound, peer->net->judge_after);
+
+	if (peer->xfer_posted.head && !peer->resume.broken && time_after_eq(now, end))
+		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -ETIMEDOUT, "transfers stand still");
+}
+
 /* Returns when this peer wants to be looked at again, at the latest. */
 static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat)
 {
 	struct dsm_net *net = peer->net;
+	unsigned long bound = msecs_to_jiffies(net->cfg.peer_timeout_ms);
 	unsigned long due = net->beat_next;
 
 	lockdep_assert_held(&peer->lock);
+	if (peer->state == DSM_PEER_UP)
+		look_at_transfers(peer, now, bound);
 	if (dsm_peer_is_self(peer)) {
 		/* What waited for the network device. */
 		dsm_xfer_push(peer);
 		return due;
 	}
 	if (peer->state == DSM_PEER_UP) {
-		unsigned long bound = msecs_to_jiffies(net->cfg.peer_timeout_ms);
 		unsigned long end = later(READ_ONCE(peer->last_rx) + bound, net->judge_after);
 
 		if (time_after_eq(now, end))

@@ -44,8 +44,8 @@
 #define DSM_BEATS_UNACKED (DSM_SLOTS_CTL - 2)
 
 /*
- * Send queue depth: a credit may come back before the completion of the send
- * that used it is seen, so twice the credits of the queue pair.
+ * Send queue depth: a credit may come back before the completion of the send that used it is seen,
+ * so twice the credits of the queue pair.
  */
 #define DSM_SQ_DEPTH (2 * (DSM_SLOTS_REQ + DSM_SLOTS_FWD))
 #define DSM_SQ_DEPTH_CTL DSM_SLOTS_CTL
@@ -56,10 +56,7 @@
 /* At most so many sends, and a quarter of the send queue, go by without a completion. */
 #define DSM_SIGNAL_INTERVAL 16
 
-/*
- * Longest message that a work request is asked to hold: most are shorter than 256 bytes, and
- * soft-RoCE takes no more.
- */
+/* Longest message that a work request is asked to hold: most are below 256 bytes, and soft-RoCE takes no more. */
 #define DSM_INLINE_BYTES 512
 
 /* PINGs of a peer that may be unanswered. */
@@ -346,7 +343,11 @@ struct dsm_xfer_list {
 	struct dsm_xfer **tail;
 };
 
-/* Messages of one class that wait for credit or room, oldest first. */
+/* Where answers that bring a page wait, so that no page is in front of a grant; the others wait by class. */
+#define DSM_BACKLOG_PAGES DSM_CLASS_CTL
+#define DSM_BACKLOGS (DSM_BACKLOG_PAGES + 1)
+
+/* Messages that wait for credit or room, oldest first. */
 struct dsm_backlog {
 	struct dsm_msgbuf *head;
 	struct dsm_msgbuf **tail;
@@ -377,9 +378,11 @@ struct dsm_backlog {
  * @leaving:   we close in good order: what was accepted is still sent, handlers run no more
  * @bye:       the peer closes in good order: what it sent before is still handled
  * @credit:    flow control
- * @backlog:   per class
+ * @backlog:   what waits
+ * @passed:    answers that went before pages that wait, since one of those went
  * @xfer_wait: transfers that wait for room
  * @xfer_posted: transfers that the device has, or whose completion is not seen yet
+ * @xfer_moved: jiffies when the oldest of them became the oldest; read by the watchdog
  * @bulk:      rings for requests
  * @sinks_free: registrations for frames that wait for a page
  * @sinks_lent: those that the peer may use until it has answered
@@ -432,9 +435,11 @@ struct dsm_peer {
 	bool leaving;
 	bool bye;
 	struct dsm_credits credit;
-	struct dsm_backlog backlog[DSM_CLASS_CTL];
+	struct dsm_backlog backlog[DSM_BACKLOGS];
+	u32 passed;
 	struct dsm_xfer_list xfer_wait;
 	struct dsm_xfer_list xfer_posted;
+	unsigned long xfer_moved;
 	struct dsm_bulk bulk;
 	struct list_head sinks_free;
 	struct list_head sinks_lent;
@@ -599,8 +604,7 @@ void dsm_cm_admit(struct work_struct *work);
 /* resume.c */
 void dsm_resume_init(struct dsm_peer *peer);
 void dsm_resume_exit(struct dsm_peer *peer);
-void dsm_resume_break_locked(struct dsm_peer *peer, enum dsm_why why, int err,
-			     const char *reason);
+void dsm_resume_break_locked(struct dsm_peer *peer, enum dsm_why why, int err, const char *reason);
 void dsm_resume_break(struct dsm_peer *peer, enum dsm_why why, int err, const char *reason);
 bool dsm_resume_refused(struct dsm_peer *peer, int err);
 int dsm_resume_asked(struct dsm_qp *qp);
@@ -641,8 +645,7 @@ void dsm_xfer_purge(struct dsm_peer *peer);
 void dsm_sink_init(struct dsm_peer *peer);
 void dsm_sink_reserve(struct dsm_peer *peer);
 bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *msg, struct ib_reg_wr *reg);
-const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8 type, u32 region,
-			      u32 xid);
+const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8 type, u32 region, u32 xid);
 void dsm_sink_doubt(struct dsm_peer *peer, const struct ib_mr *mr, struct list_head *doubtful);
 void dsm_sink_renew(struct dsm_peer *peer, struct list_head *doubtful);
 bool dsm_sink_brief(struct dsm_peer *peer, const struct dsm_msgbuf *msg, u32 *imm);

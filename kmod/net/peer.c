@@ -531,7 +531,7 @@ struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active)
 	INIT_WORK(&peer->close_work, close_work);
 	INIT_DELAYED_WORK(&peer->free_work, free_work);
 	INIT_DELAYED_WORK(&peer->idle_work, dsm_send_idle_credits);
-	for (i = 0; i < DSM_CLASS_CTL; i++)
+	for (i = 0; i < DSM_BACKLOGS; i++)
 		peer->backlog[i].tail = &peer->backlog[i].head;
 	dsm_credit_init(&peer->credit);
 	dsm_xfer_peer_init(peer);

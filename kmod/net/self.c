@@ -100,15 +100,21 @@ static int make(struct dsm_peer *peer)
 	id = rdma_create_id(&init_net, id_event, b, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	b->id = id;
 	err = rdma_bind_addr(id, (struct sockaddr *)&addr);
-	if (err)
-		return err;
 	mutex_lock(&peer->setup);
-	err = READ_ONCE(peer->state) == DSM_PEER_SETUP ? dsm_qp_create(b) : -ESHUTDOWN;
+	if (!err && READ_ONCE(peer->state) != DSM_PEER_SETUP)
+		err = -ESHUTDOWN;
+	if (!err) {
+		/* From here on the id is the peer's, whatever happens. */
+		b->id = id;
+		id = NULL;
+		err = dsm_qp_create(b);
+	}
 	if (!err)
 		err = connect(b);
 	mutex_unlock(&peer->setup);
+	if (id)
+		rdma_destroy_id(id);
 	return err;
 }
 

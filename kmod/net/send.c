@@ -6,8 +6,9 @@
  *
  * A message waits in its peer's backlog of its class until dsm_send_push() finds a credit and a
  * free entry in the send queue; arriving credits and completions push. What may go at one time is
- * posted as one chain. Replies go first, on a connection of their own, so no request delays them;
- * forwards go before requests: they are what a manager has promised somebody else.
+ * posted as one chain. Replies go first, on a connection of their own, so no request delays them, and
+ * those that bring a page behind the others: no page is in front of a grant. Forwards go before requests:
+ * they are what a manager has promised somebody else.
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
@@ -22,6 +23,9 @@
  * at the latest when its peer is lost, so a wait for one ends, but for others' a node must not wait.
  */
 #define RESERVE 64
+
+/* So many answers may go before a page that waits. */
+#define PASS_MOST 32
 
 static struct kmem_cache *tx_cache;
 static struct kmem_cache *buf_cache;
@@ -211,6 +215,11 @@ static struct dsm_msgbuf *backlog_take(struct dsm_backlog *b)
 	return msg;
 }
 
+static struct dsm_backlog *backlog_of(struct dsm_peer *peer, const struct dsm_msgbuf *msg)
+{
+	return &peer->backlog[msg->class == DSM_CLASS_RSP && msg->page ? DSM_BACKLOG_PAGES : msg->class];
+}
+
 /**
  * dsm_send_queue() - put a message behind those of its class
  * @peer: peer that is up
@@ -221,16 +230,17 @@ static struct dsm_msgbuf *backlog_take(struct dsm_backlog *b)
 void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx)
 {
 	lockdep_assert_held(&peer->lock);
-	backlog_add(&peer->backlog[tx->msg.class], &tx->msg);
+	backlog_add(backlog_of(peer, &tx->msg), &tx->msg);
 }
 
-/* Stage the next waiting message of a class, if it may go. */
-static bool stage_one(struct dsm_qp *qp, enum dsm_class class)
+/* Stage the message that waits first in a backlog, if it may go. */
+static bool stage_one(struct dsm_qp *qp, unsigned int backlog)
 {
+	enum dsm_class class = backlog == DSM_BACKLOG_PAGES ? DSM_CLASS_RSP : backlog;
 	struct dsm_peer *peer = qp->peer;
 	struct dsm_msgbuf *msg;
 
-	msg = peer->backlog[class].head;
+	msg = peer->backlog[backlog].head;
 	if (!msg)
 		return false;
 	if (!dsm_credit_may_send(&peer->credit, class) &&
@@ -240,10 +250,27 @@ static bool stage_one(struct dsm_qp *qp, enum dsm_class class)
 	if (to_tx(msg)->mech == DSM_NET_BULK)
 		return false;
 	dsm_credit_use(&peer->credit, class);
-	backlog_take(&peer->backlog[class]);
+	backlog_take(&peer->backlog[backlog]);
 	if (msg->data[0] == DSM_MSG_PONG)
 		peer->pongs--;
 	return dsm_sq_stage(qp, to_tx(msg));
+}
+
+/* Stage an answer. What brings a page waits for the others, but not for ever. */
+static bool stage_answer(struct dsm_qp *qp)
+{
+	struct dsm_peer *peer = qp->peer;
+	bool waits = peer->backlog[DSM_BACKLOG_PAGES].head;
+
+	if ((!waits || peer->passed < PASS_MOST) && stage_one(qp, DSM_CLASS_RSP)) {
+		peer->passed += waits;
+		peer->stats.answers_first += waits;
+		return true;
+	}
+	if (!stage_one(qp, DSM_BACKLOG_PAGES))
+		return false;
+	peer->passed = 0;
+	return true;
 }
 
 /* Stage requests that wait together as one, if they may go and are worth it. */
@@ -306,7 +333,7 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	struct dsm_qp *p = &peer->qp[DSM_VC_P];
 
 	lockdep_assert_held(&peer->lock);
-	while (may_stage(p) && stage_one(p, DSM_CLASS_RSP))
+	while (may_stage(p) && stage_answer(p))
 		post_full(p);
 	if (may_stage(p))
 		stage_credit(p, DSM_CLASS_RSP, idle);
@@ -392,17 +419,19 @@ static struct dsm_msgbuf *take_same(struct dsm_msgbuf **list)
 
 static void queue_all(struct dsm_peer *peer, struct dsm_msgbuf *list)
 {
+	struct dsm_backlog *b;
 	struct dsm_msgbuf *next;
 	u32 added = 0;
 	int i;
 
 	for (; list; list = next) {
 		next = list->next;
-		added |= BIT(list->class);
-		backlog_add(&peer->backlog[list->class], list);
+		b = backlog_of(peer, list);
+		added |= BIT(b - peer->backlog);
+		backlog_add(b, list);
 	}
 	dsm_send_push(peer, false);
-	for (i = 0; i < DSM_CLASS_CTL; i++)
+	for (i = 0; i < DSM_BACKLOGS; i++)
 		if (added & BIT(i) && peer->backlog[i].head)
 			peer->stats.credit_stalls++;
 }
@@ -451,7 +480,7 @@ static struct dsm_msgbuf *sane_only(struct dsm_msgbuf *list, u32 *freed)
  * dsm_net_send_list() - send messages
  * @net:  transport
  * @list: messages to any nodes; consumed in every case. Those of one class to one node keep their
- *        order, and all to one node are posted together
+ *        order, but answers that bring a page may fall behind others; all to one node are posted together
  *
  * Context: process; takes the peers' locks, never waits for the network.
  * Return: how many were freed unsent, since their node is not up, or since class, length and type
@@ -512,7 +541,7 @@ bool dsm_send_is_idle(struct dsm_peer *peer)
 
 	spin_lock_bh(&peer->lock);
 	idle &= !peer->xfer_wait.head;
-	for (i = 0; i < DSM_CLASS_CTL; i++)
+	for (i = 0; i < DSM_BACKLOGS; i++)
 		idle &= !peer->backlog[i].head;
 	for (i = 0; i < DSM_VC_COUNT; i++)
 		idle &= !peer->qp[i].sq_used;
@@ -532,7 +561,7 @@ void dsm_send_purge(struct dsm_peer *peer)
 
 	for (i = DSM_VC_C; i <= DSM_VC_P; i++)
 		dsm_sq_purge(&peer->qp[i]);
-	for (i = 0; i < DSM_CLASS_CTL; i++) {
+	for (i = 0; i < DSM_BACKLOGS; i++) {
 		struct dsm_backlog *b = &peer->backlog[i];
 
 		while (b->head)

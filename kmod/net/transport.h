@@ -103,6 +103,7 @@ struct dsm_net_config {
  * @tx_bytes:      bytes sent, headers included
  * @rx_bytes:      bytes received, likewise
  * @credit_stalls: sends that had to wait in the backlog
+ * @answers_first: answers that went before ones with a page, which waited longer
  * @invalid_msgs:  messages that broke a rule; the first one ends the connection
  * @xfers:         transfers handed over, by enum dsm_xfer_op
  * @xfer_bytes:    bytes they moved
@@ -134,6 +135,7 @@ struct dsm_net_peer_stats {
 	u64 tx_bytes;
 	u64 rx_bytes;
 	u64 credit_stalls;
+	u64 answers_first;
 	u64 invalid_msgs;
 	u64 xfers[DSM_XFER_OPS];
 	u64 xfer_bytes;

@@ -392,6 +392,8 @@ void dsm_xfer_push(struct dsm_peer *peer)
 			break;
 		}
 		list_take(&peer->xfer_wait);
+		if (!peer->xfer_posted.head)
+			peer->xfer_moved = jiffies;
 		list_add_xfer(&peer->xfer_posted, &t->x);
 		fill(t);
 		count(peer, t);
@@ -453,6 +455,7 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 			b->sq_used--;
 	} while (x != &t->x);
 	take_settled(peer, &back);
+	peer->xfer_moved = jiffies;
 	dsm_xfer_push(peer);
 	if (!b->sq_used)
 		wake_up(&peer->wait);
@@ -545,6 +548,7 @@ void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back)
 	}
 	*link = NULL;
 	peer->unsignalled = 0;
+	peer->xfer_moved = jiffies;
 	ring(peer, first, last);
 	take_settled(peer, back);
 }

@@ -10,6 +10,7 @@ import signal
 import time
 
 import sinks
+from ahead import show
 from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, peer, ranks, region,
                    start_ranks, status, until)
 from vm.channel import GuestError
@@ -26,6 +27,8 @@ FEW_BREAKS = 8
 ROUNDS = 3	# of each of two outcomes
 THREADS = 12	# of an actor, each with a flag of its own
 ATOMIC = "connection failed during an atomic operation"
+STILL = "transfers stand still"
+PAGE = 4096
 RESUME_SECONDS = 2.0	# parameter resume_ms
 
 # Byte and bits of a header that are changed, and what the receiver says of it.
@@ -302,6 +305,47 @@ def credits_run_out(c):
         expect(not any(j.done() for j in jobs), "the programs ended without credits")
         fault(b, a, "withhold 0")
         join_ranks(c, jobs, 120)
+    check_both_know(a, b)
+
+
+def answers_go_before_pages(c):
+    """Without credit, a node's answers wait; when there is some, grants go before the pages that came first."""
+    a, b = living(c)[:2]
+    pages = 400
+    with region(c, "4M", "home=first-touch") as name, actors(name, a, b, b) as (at_home, reader, locker):
+        show(at_home, reader, pages, 1)
+        stalls, first = (counters(a)[word] for word in ("credit_stalls", "answers_first"))
+        fault(b, a, "withhold 1")
+        reading = reader.begin("verify", 0, pages, PAGE, 1)
+        until(lambda: counters(a)["credit_stalls"] > stalls, "credits did not run out", CALL_SECONDS * c.slowness)
+        stalls = counters(a)["credit_stalls"]
+        # Some of their tokens are at the other node, as it manages them.
+        locking = [locker.begin("lock", key, thread=key) for key in range(1, THREADS)]
+        until(lambda: counters(a)["credit_stalls"] > stalls, "no grant waits", CALL_SECONDS * c.slowness)
+        expect(reader.pending(reading), "a page came without credit")
+        fault(b, a, "withhold 0")
+        for number in locking:
+            locker.finish(number, 0, "lock")
+        reader.finish(reading, 0, "verify")
+        expect(counters(a)["answers_first"] > first, "no answer went before a page that waited")
+    check_both_know(a, b)
+
+
+def transfers_that_stand_still(c):
+    """What is not done for two bounds although the other node is heard is done over connections made anew."""
+    a, b = living(c)[:2]
+    pages = 40
+    with region(c, "1M", "fetch=read,around=off") as name, \
+            actors(name, a, b) as (at_home, reader):
+        chunks = counters(a)["chunks"]
+        show(at_home, reader, pages, 1)
+        until(lambda: counters(a)["chunks"] > chunks, "the home registers nothing", CALL_SECONDS * c.slowness)
+        reader.read(0, 1)	# by message: its answer has the key
+        said, before = b.dmesg().count(STILL), resumes(b)
+        fault(b, a, "repeat")
+        reader.want(0, "verify", 0, pages, PAGE, 1, timeout=2 * CALL_SECONDS * c.slowness)
+        expect(resumes(b) > before, "nothing was connected anew")
+        expect(b.dmesg().count(STILL) > said, f"{b.name} does not say \"{STILL}\"")
     check_both_know(a, b)
 
 
