@@ -14,12 +14,12 @@
 
 #define RANKS 3
 #define BARRIER_KEY 1
-#define SERIES 8
+#define SERIES 16
 #define FLAGS 1000000		/* a key for each round: nobody clears them */
 #define FLAGS_BACK (1ull << 40)
 #define KEYS 1000		/* those of rounds: managers change with them */
 #define PLACES 12		/* pages of a round's bytes; the first two are the reports' */
-#define SLOTS 30		/* of 16 bytes, from which a round chooses on each page */
+#define SLOTS 15		/* of 16 bytes, from which a round chooses on each page */
 #define SLOTS_AT 128		/* below: bytes of locks */
 #define FRESH 16		/* the first page that no round has used */
 #define OUTCOMES 24
@@ -114,7 +114,7 @@ static void begin_series(struct series *s, long number, long first, long left)
 
 	s->number = number;
 	s->first = first;
-	s->count = 1u << next_random(&seed) % 4;
+	s->count = 1u << next_random(&seed) % 5;
 	if (s->count > left)
 		s->count = (unsigned int)left;
 	for (i = 0; i < s->count; i++)

@@ -40,7 +40,7 @@ import tempfile
 import threading
 import time
 
-from . import clock, image, judge, kernels, priority
+from . import clock, emulator, image, judge, kernels, priority
 from .channel import Channel, GuestError
 
 TOP = kernels.TOP
@@ -50,24 +50,12 @@ COMMAND_SECONDS = 60
 # The debug kernel does everything several times slower; bounds of our own grow with it.
 DEBUG_FACTOR = 5
 RUN_DIR_PREFIX = "dsmvm-"
+# How often guests are booted anew when QEMU itself crashes.
+REBOOTS = 2
 
 
 class ClusterError(Exception):
     """The cluster did not come up, or a kernel log or a leak check spoke against it."""
-
-
-def accelerator():
-    """(QEMU arguments, reason in words). DSMVM_ACCEL=kvm or tcg overrides the choice."""
-    choice = os.environ.get("DSMVM_ACCEL")
-    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
-        flags = f.read().split()
-    capable = ("vmx" in flags or "svm" in flags) and os.access("/dev/kvm", os.R_OK | os.W_OK)
-    if choice == "kvm" or (choice is None and capable):
-        return ["-accel", "kvm", "-cpu", "host"], "KVM"
-    why = "DSMVM_ACCEL" if choice else "no usable vmx or svm here"
-    # Without cmpxchg16b: guests with 6.12 died now and then at the instruction after one that had failed
-    # (kmalloc's fast path), of a double fault, with bits in EFLAGS that no processor sets.
-    return ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max,-cx16"], f"TCG ({why})"
 
 
 def _dying_with_us(argv):
@@ -80,6 +68,10 @@ def _tail(path, lines=25):
             return "".join("    " + line for line in f.readlines()[-lines:])
     except OSError:
         return "    (no console log)\n"
+
+
+class EmulatorCrash(ClusterError):
+    """A guest did not come up, since QEMU itself ended with a signal."""
 
 
 class Node(Channel):
@@ -157,6 +149,10 @@ class Node(Channel):
             self.attach(sock)
             return
         self.lost()
+
+    def crashed(self):
+        """The signal by which QEMU itself ended, or None."""
+        return emulator.crash(self.qemu)
 
     def alive(self):
         """True while the machine runs (or is stopped) and its agent can be reached."""
@@ -301,7 +297,7 @@ class Cluster:
         self.join_nodes, self.insecure, self.unload_at_end = join, insecure, unload
         self.allow, self.build = list(allow), build
         self.say = progress or (lambda line: None)
-        self.accel, self.accel_name = accelerator()
+        self.accel, self.accel_name = emulator.accelerator()
         self.slowness = DEBUG_FACTOR if self.kernel.debug else 1
         self.command_seconds = COMMAND_SECONDS * self.slowness
         self.peer_timeout_ms = peer_timeout_ms or self._peer_timeout()
@@ -350,12 +346,7 @@ class Cluster:
         """Boot all guests, load the module, join, create the regions."""
         begin = time.monotonic()
         self._make_initrd()
-        self._start_switch()
-        for node in self.nodes:
-            node.boot()
-        with open(os.path.join(self.run_dir, "cluster.json"), "w", encoding="ascii") as f:
-            json.dump({"pid": os.getpid(), "nodes": self.count}, f)
-        self._await_boot()
+        self._boot()
         self.boot_seconds = time.monotonic() - begin
         self.adapters_first = priority.adapters_go_first(
             [(n.qemu.pid, n.processors()) for n in self.nodes], self.switch.pid)
@@ -382,6 +373,10 @@ class Cluster:
 
     def destroy(self):
         """End all processes and remove the private directory; logs stay."""
+        self._end_processes()
+        shutil.rmtree(self.run_dir, ignore_errors=True)
+
+    def _end_processes(self):
         for node in self.nodes:
             node.kill()
             if node.listener:
@@ -390,7 +385,6 @@ class Cluster:
             self.switch.kill()
             self.switch.wait()
             self.switch = None
-        shutil.rmtree(self.run_dir, ignore_errors=True)
 
     def finish(self):
         """Unload, look for leaks, judge the logs; ClusterError names what is wrong."""
@@ -472,6 +466,27 @@ class Cluster:
         if self.switch.stdout.readline() != "ok\n":
             raise ClusterError(f"the switch did not take '{line}'")
 
+    def _boot(self):
+        """All guests; from the start again if QEMU crashes, which says nothing of what is tested."""
+        for left in reversed(range(REBOOTS + 1)):
+            self._start_switch()
+            for node in self.nodes:
+                node.boot()
+            with open(os.path.join(self.run_dir, "cluster.json"), "w", encoding="ascii") as f:
+                json.dump({"pid": os.getpid(), "nodes": self.count}, f)
+            try:
+                self._await_boot()
+                return
+            except EmulatorCrash as e:
+                if not left:
+                    raise
+                self.say(f"{e.args[0].splitlines()[0]} booting all again")
+            self._end_processes()
+            for name in os.listdir(self.run_dir):
+                if name != "initrd":
+                    os.unlink(os.path.join(self.run_dir, name))
+            self.nodes = [Node(self, node.index) for node in self.nodes]
+
     def _await_boot(self):
         self.say(f"{self.count} guest{'s' * (self.count > 1)}, {self.cpus} CPU, {self.mem} each, "
                  f"kernel {self.kernel.release}, {self.accel_name}; waiting for them to boot")
@@ -481,8 +496,11 @@ class Cluster:
                 with open(os.path.join(self.log_dir, f"node{node.index}.qemu"),
                           encoding="utf-8", errors="replace") as f:
                     words = f.read().strip()
-                raise ClusterError(f"node {node.index} did not come up; the end of its console "
-                                   f"({node.console}):\n{_tail(node.console)}{words}")
+                crash = node.crashed()
+                kind = EmulatorCrash if crash else ClusterError
+                cause = f"QEMU itself ended with signal {crash};\n" if crash else ""
+                raise kind(f"node {node.index} did not come up; {cause}the end of its console "
+                           f"({node.console}):\n{_tail(node.console)}{words}")
 
     def _everywhere(self, argv, what, skip=False):
         """The command on all nodes at the same time; ClusterError names who failed and how."""

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""What runs a guest's instructions, and whether it crashed."""
+import os
+import signal
+import subprocess
+
+CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
+
+
+def accelerator():
+    """(QEMU arguments, reason in words). DSMVM_ACCEL=kvm or tcg overrides the choice."""
+    choice = os.environ.get("DSMVM_ACCEL")
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
+        flags = f.read().split()
+    capable = ("vmx" in flags or "svm" in flags) and os.access("/dev/kvm", os.R_OK | os.W_OK)
+    if choice == "kvm" or (choice is None and capable):
+        return ["-accel", "kvm", "-cpu", "host"], "KVM"
+    why = "DSMVM_ACCEL" if choice else "no usable vmx or svm here"
+    # Without cmpxchg16b: guests with 6.12 died now and then at the instruction after one that had failed
+    # (kmalloc's fast path), of a double fault, with bits in EFLAGS that no processor sets.
+    return ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max,-cx16"], f"TCG ({why})"
+
+
+def crash(qemu):
+    """The signal by which QEMU itself ended, or None: that of Debian 12 crashes, rarely, under TCG with two processors."""
+    try:
+        status = qemu.wait(1)
+    except subprocess.TimeoutExpired:
+        return None
+    return -status if -status in CRASHES else None
