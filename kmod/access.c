@@ -27,9 +27,8 @@ static bool may_claim(const struct dsm_page *p)
 	return dsm_policy_claims(&p->space->policy) && !dsm_page_moves(p) && !(p->flags & DSM_PF_HOMED);
 }
 
-static int fault(void *ctx, u32 idx, bool write, struct page **frame)
+static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame)
 {
-	struct dsm_region *r = ctx;
 	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
 	struct dsm_page *p;
@@ -61,6 +60,17 @@ static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 	 */
 	if (ahead || fetching)
 		dsm_ahead_fault(r, idx);
+	return ret;
+}
+
+/* Twins are made here, and requests leave; who waits for a page does so later, and elsewhere. */
+static int fault(void *ctx, u32 idx, bool write, struct page **frame)
+{
+	struct dsm_region *r = ctx;
+	u64 start = dsm_now_ns();
+	int ret = ask(r, idx, write, frame);
+
+	atomic64_add(dsm_now_ns() - start, &r->node->stats.ns_protocol);
 	return ret;
 }
 

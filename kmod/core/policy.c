@@ -69,7 +69,8 @@ static int set_preset(struct dsm_policy *p, const struct word *v, char *why, u32
 	const struct dsm_preset *preset = dsm_preset_find(v->at, v->len);
 
 	if (!preset) {
-		snprintf(why, why_bytes, "unknown preset '%.*s'; use preset=hlrc", (int)v->len, v->at);
+		snprintf(why, why_bytes, "unknown preset '%.*s'; use %s", (int)v->len, v->at,
+			 "hlrc[-copy|-nocopy|-orig|-pipe|-rdma] csm-{dms,ms,s,none,ms-mg,none-mg,adb} sc auto");
 		return -EINVAL;
 	}
 	*p = preset->policy;

@@ -44,7 +44,7 @@ enum dsm_metadata { DSM_METADATA_MSG, DSM_METADATA_RDMA };
 
 enum dsm_sync { DSM_SYNC_MSG, DSM_SYNC_RDMA };
 
-/* For sync=rdma: queue locks, or seed 000's array locks and array-and-sense barriers. */
+/* For sync=rdma: queue locks, or seed 000's array locks. Barriers of either have an entry per node and a sense. */
 enum dsm_algo { DSM_ALGO_QUEUE, DSM_ALGO_ARRAY };
 
 /* Pages that several nodes read are multicast by their home, or none is. */

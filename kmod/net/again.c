@@ -123,8 +123,11 @@ void dsm_sq_again(struct dsm_qp *qp)
 	u32 repeated, i, n;
 
 	repeated = dsm_fault_repeat(qp->peer, missing, messages);
-	for (; messages > repeated; qp->sq_used--)
-		messages -= messages_of(dsm_sq_retire(qp, &list));
+	for (; messages > repeated; qp->sq_used--) {
+		e = dsm_sq_retire(qp, &list);
+		messages -= messages_of(e);
+		qp->pages -= e->page;
+	}
 	dsm_sq_give_back(list);
 	if (messages < missing) {
 		dsm_peer_fail_locked(qp->peer, DSM_WHY_CAUSE, -EPROTO,

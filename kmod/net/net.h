@@ -32,6 +32,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
+#include "bulk.h"
 #include "credit.h"
 #include "transport.h"
 #include "../core/wire.h"
@@ -64,9 +65,6 @@
 
 /* Most messages that one doorbell may post; what a chain holds comes back with its last one. */
 #define DSM_BATCH_MAX 32
-
-/* Most requests in one slot of a ring: a transfer has no more segments. */
-#define DSM_BULK_MESSAGES DSM_XFER_SEGS
 
 /* Transfers posted at once; 128 of 64 KiB are more than any round trip holds. */
 #define DSM_SQ_DEPTH_B 128
@@ -145,6 +143,7 @@ struct dsm_net_tx {
  * @wr:   the work request; the others begin with it
  * @rdma: of a flush, of an answer for a sink: writes the page, or is the answer, and of bulk
  * @reg:  of a request with a sink: makes the sink valid
+ * @page: it brings a page
  * @sge:  of an inline message
  * @bytes: that message: its buffer is given back when it is posted, but it may have to go again
  */
@@ -152,6 +151,7 @@ struct dsm_sq_entry {
 	struct ib_cqe cqe;
 	struct dsm_qp *qp;
 	struct dsm_net_tx *tx;
+	bool page;
 	union {
 		struct ib_send_wr wr;
 		struct ib_rdma_wr rdma;
@@ -262,6 +262,7 @@ struct dsm_faults {
  * @staged_inline: messages of the chain that need no buffer once it is posted; likewise
  * @unsignalled: work requests since one whose completion is told; peer lock
  * @held:    of these, messages that the device reads from their buffers, and LOCAL_INVs; peer lock
+ * @pages:   of those that are not known to be done, answers that bring a page; peer lock
  * @tx_seq:  sequence number of the last message posted, B: of the last signal; peer lock
  * @rx_seq:  of the last one received; receive path only
  * @rx_told: @rx_seq when the connection was made, as the peer was told
@@ -291,6 +292,7 @@ struct dsm_qp {
 	struct dsm_msgbuf *staged_inline;
 	u32 unsignalled;
 	u32 held;
+	u32 pages;
 	u32 tx_seq;
 	u32 rx_seq;
 	u32 rx_told;
@@ -301,49 +303,13 @@ struct dsm_qp {
 	struct list_head parked;
 };
 
-/**
- * struct dsm_bulk - rings for requests, ours and the peer's
- * @sg:       pages that the peer writes into, slot after slot, each mapped; fixed, as the next two
- * @mr:       registration of all; NULL: there is no ring
- * @message:  the message that is handled, copied out of its slot; handler of Q, as the next four
- * @slot:     slot that is handled, or that the peer uses next
- * @at:       where its next message begins
- * @len:      bytes that were written
- * @count:    messages copied out of it
- * @tell:     message that tells the peer of the ring, until it is sent; peer lock, as all that follows
- * @told:     the peer has told of its ring
- * @addr:     that ring
- * @rkey:     registration of it; 0: not known, or there is none
- * @next_out: slot that is used next
- * @busy:     bitmap of slots that the peer has not handled yet
- * @sent:     requests sent when a slot was used, its own WRITE included
- * @sge:      messages in a slot
- */
-struct dsm_bulk {
-	struct scatterlist *sg;
-	struct ib_mr *mr;
-	u8 *message;
-	u32 slot;
-	u32 at;
-	u32 len;
-	u32 count;
-	struct dsm_net_tx *tell;
-	bool told;
-	u64 addr;
-	u32 rkey;
-	u32 next_out;
-	unsigned long busy;
-	u16 sent[DSM_BULK_SLOTS];
-	struct ib_sge sge[DSM_BULK_SLOTS][DSM_BULK_MESSAGES];
-};
-
 /* Transfers in the order they were handed over, oldest first. */
 struct dsm_xfer_list {
 	struct dsm_xfer *head;
 	struct dsm_xfer **tail;
 };
 
-/* Where answers that bring a page wait, so that no page is in front of a grant; the others wait by class. */
+/* Where answers that bring a page wait, so that few are in front of a grant; the others wait by class. */
 #define DSM_BACKLOG_PAGES DSM_CLASS_CTL
 #define DSM_BACKLOGS (DSM_BACKLOG_PAGES + 1)
 
@@ -656,18 +622,6 @@ void dsm_sink_used(struct dsm_peer *peer, struct dsm_sink *s);
 void dsm_sink_end(struct dsm_peer *peer);
 void dsm_sink_ended(struct dsm_peer *peer, u32 n);
 void dsm_sink_purge(struct dsm_peer *peer);
-
-/* bulk.c */
-void dsm_bulk_reserve(struct dsm_peer *peer);
-void dsm_bulk_announce(struct dsm_peer *peer);
-void dsm_bulk_offer(struct dsm_peer *peer, struct ib_reg_wr *reg);
-void dsm_bulk_purge(struct dsm_peer *peer);
-const char *dsm_bulk_learn(struct dsm_peer *peer, const u8 *body, u32 len);
-void dsm_bulk_refresh(struct dsm_peer *peer);
-u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg);
-struct ib_sge *dsm_bulk_take_slot(struct dsm_peer *peer, struct ib_rdma_wr *rdma);
-const char *dsm_bulk_begin(struct dsm_peer *peer, u32 imm, u32 len);
-const char *dsm_bulk_next(struct dsm_peer *peer, struct dsm_rx *one, bool *last);
 
 /* mr.c */
 void dsm_mr_release_all(struct dsm_net *net);

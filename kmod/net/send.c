@@ -7,8 +7,8 @@
  * A message waits in its peer's backlog of its class until dsm_send_push() finds a credit and a
  * free entry in the send queue; arriving credits and completions push. What may go at one time is
  * posted as one chain. Replies go first, on a connection of their own, so no request delays them, and
- * those that bring a page behind the others: no page is in front of a grant. Forwards go before requests:
- * they are what a manager has promised somebody else.
+ * those that bring a page behind the others, few of them at a time: no more than those few are in front of a
+ * grant. Forwards go before requests: they are what a manager has promised somebody else.
  */
 #include <linux/mempool.h>
 #include <linux/slab.h>
@@ -26,6 +26,9 @@
 
 /* So many answers may go before a page that waits. */
 #define PASS_MOST 32
+
+/* Pages that the device may have to send at once: half of what a slot of a ring holds, and enough to keep it busy. */
+#define PAGES_MOST 8
 
 static struct kmem_cache *tx_cache;
 static struct kmem_cache *buf_cache;
@@ -256,18 +259,19 @@ static bool stage_one(struct dsm_qp *qp, unsigned int backlog)
 	return dsm_sq_stage(qp, to_tx(msg));
 }
 
-/* Stage an answer. What brings a page waits for the others, but not for ever. */
+/* Stage an answer. What brings a page waits for the others, but not for ever, and not they for it. */
 static bool stage_answer(struct dsm_qp *qp)
 {
 	struct dsm_peer *peer = qp->peer;
 	bool waits = peer->backlog[DSM_BACKLOG_PAGES].head;
+	bool page = waits && qp->pages < PAGES_MOST;
 
-	if ((!waits || peer->passed < PASS_MOST) && stage_one(qp, DSM_CLASS_RSP)) {
-		peer->passed += waits;
+	if ((!page || peer->passed < PASS_MOST) && stage_one(qp, DSM_CLASS_RSP)) {
+		peer->passed += page;
 		peer->stats.answers_first += waits;
 		return true;
 	}
-	if (!stage_one(qp, DSM_BACKLOG_PAGES))
+	if (!page || !stage_one(qp, DSM_BACKLOG_PAGES))
 		return false;
 	peer->passed = 0;
 	return true;

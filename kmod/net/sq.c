@@ -148,6 +148,7 @@ static struct dsm_sq_entry *entry_add(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	struct dsm_sq_entry *e = &qp->sq[qp->sq_next];
 
 	e->tx = tx;
+	e->page = false;
 	memset(&e->rdma, 0, sizeof(e->rdma));
 	e->wr.wr_cqe = &e->cqe;
 	if (qp->staged)
@@ -220,6 +221,13 @@ static void stage_reg(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	e->reg = reg;
 }
 
+/* The last work request of an answer that brings a page. */
+static void count_page(struct dsm_qp *qp, struct dsm_sq_entry *e)
+{
+	e->page = true;
+	qp->pages++;
+}
+
 static void fill_write(struct dsm_sq_entry *e, struct dsm_net_tx *tx)
 {
 	e->wr.opcode = IB_WR_RDMA_WRITE;
@@ -262,6 +270,7 @@ static bool stage_brief(struct dsm_qp *qp, struct dsm_net_tx *tx, u32 imm)
 	fill_write(e, tx);
 	e->wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
 	e->wr.ex.imm_data = cpu_to_be32(imm);
+	count_page(qp, e);
 	qp->held++;
 	return true;
 }
@@ -314,6 +323,8 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	count_message(peer, tx, inlined);
 	stage_write(qp, tx);
 	e = entry_add(qp, inlined ? NULL : tx);
+	if (tx->msg.page)
+		count_page(qp, e);
 	e->wr.opcode = IB_WR_SEND;
 	e->wr.sg_list = tx->sge;
 	e->wr.num_sge = tx->msg.page && !tx->msg.rkey ? 2 : 1;
@@ -457,6 +468,7 @@ static void unpost(struct dsm_qp *qp, const struct ib_send_wr *bad)
 		qp->sq_next = dsm_sq_before(qp, qp->sq_next, 1);
 		qp->sq_used--;
 		e = &qp->sq[qp->sq_next];
+		qp->pages -= e->page;
 		take_all(qp, e->tx, &list);
 	} while (&e->wr != bad);
 	dsm_sq_give_back(list);
@@ -554,7 +566,7 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dsm_peer *peer = qp->peer;
 	struct dsm_msgbuf *list = NULL;
 	struct dsm_sq_entry *done;
-	u32 n = 0, ended = 0;
+	u32 n = 0, ended = 0, pages = 0;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		dsm_qp_error(qp, wc->status);
@@ -565,11 +577,13 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	do {
 		done = dsm_sq_retire(qp, &list);
 		ended += done->wr.opcode == IB_WR_LOCAL_INV;
+		pages += done->page;
 		n++;
 	} while (done != e);
 
 	spin_lock_bh(&peer->lock);
 	qp->sq_used -= n;
+	qp->pages -= pages;
 	dsm_sink_ended(peer, ended);
 	dsm_sq_give_back(list);
 	dsm_send_push(peer, false);
@@ -592,5 +606,6 @@ void dsm_sq_purge(struct dsm_qp *qp)
 
 	for (; qp->sq_used; qp->sq_used--)
 		dsm_sq_retire(qp, &list);
+	qp->pages = 0;
 	dsm_sq_give_back(list);
 }

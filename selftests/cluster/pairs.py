@@ -16,6 +16,16 @@ AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diff", ("orig", "pipe:4096:1", "pipe:32768:4")),
         ("sync", ("msg", "rdma", "rdma,algo=array")),
         ("grain", ("1,around=again", "4", "8")))
+# And below the other way to know who has copies.
+CASHMERE = (("consistency", ("cashmere",)),
+            ("home", ("rr", "first-touch", "migrate", "migrate@barrier")),
+            ("metadata", ("msg", "rdma")),
+            ("fetch", ("copy", "nocopy")),
+            ("diff", ("orig", "pipe:32768:4")),
+            ("diffpath", ("msg", "write", "auto")),
+            ("sync", ("msg", "rdma")),
+            ("bcast", ("off", "adaptive")),
+            ("predict", ("off", "on")))
 REGION = "1M"
 NAME = object()		# in a program's arguments: its region's name
 # More than half of the pages: only then diffpath=auto has a chunk registered.
@@ -50,7 +60,7 @@ def run_programs(c, policy, much):
             (["counter", NAME, *((8, 100) if much else (2, 30)), 6], ppn),
             (["barriers", NAME, *((4, 40) if much else (2, 10))], ppn)]
     # It counts threads; with cashmere an unlock waits, for which io_uring takes one of its own.
-    if not any(word.startswith("preset=csm") or word == "preset=auto" for word in policy):
+    if not any(word.startswith("preset=csm") or word in ("preset=auto", "consistency=cashmere") for word in policy):
         runs.append((["overlap", NAME, (4 if much else 1) * c.count], 1))
     # It stores to neighbouring bytes: only the finest grain has those of two nodes apart.
     if not {"grain=4", "grain=8"} & set(policy):
@@ -79,11 +89,28 @@ def _check_paths(settings, grown):
     expect(grown["diffs"] > 0, "no diff was made")
 
 
+def _check_cashmere(settings, grown):
+    """The same; whether pages are written directly or multicast depends on who writes and reads what."""
+    for name, wanted in (("dir_changes", settings["metadata"] == "rdma"), ("letters", settings["sync"] == "rdma"),
+                         ("migration_attempts", settings["home"].startswith("migrate"))):
+        expect((grown[name] > 0) == wanted, f"{name} grew by {grown[name]}")
+    expect(grown["notices_sent"] > 0, "nobody was told of a change")
+
+
+def _is_legal(settings):
+    """What is not is refused: selftests/unit/test_policy.c."""
+    home, bcast = settings["home"], settings["bcast"] == "adaptive"
+    return not (home == "migrate" and (settings["diff"], settings["diffpath"]) != ("orig", "msg") or
+                home == "migrate@barrier" and (settings["metadata"] == "rdma" or bcast) or
+                bcast and (settings["fetch"] != "copy" or settings["predict"] == "on") or
+                settings["predict"] == "on" and home != "migrate")
+
+
 class Combination:
     """One value for each axis, on all nodes."""
 
-    def __init__(self, values, much):
-        self.settings = dict(zip((axis for axis, _ in AXES), values))
+    def __init__(self, settings, much):
+        self.settings = settings
         self.much = much
         self.__name__ = "with." + ",".join(f"{k}={v}" for k, v in self.settings.items())
 
@@ -97,20 +124,27 @@ class Combination:
             expect(said[key] == value, f"{key} is {said[key]}")
         before = sums_at_rest(c)
         run_programs(c, policy, self.much)
-        _check_paths(asked, sums_agree(c, before))
+        check = _check_cashmere if asked.get("consistency") == "cashmere" else _check_paths
+        check(asked, sums_agree(c, before))
 
 
-def _pairs_of(values):
-    return set(itertools.combinations(enumerate(values), 2))
+def _pairs_of(settings):
+    return set(itertools.combinations(settings.items(), 2))
 
 
-def covering():
-    """Few combinations that hold every pair of values of two axes; always the same ones."""
-    every = list(itertools.product(*(values for _, values in AXES)))
+def _every(axes):
+    """All combinations of one value for each axis."""
+    names = [axis for axis, _ in axes]
+    return [dict(zip(names, values)) for values in itertools.product(*(values for _, values in axes))]
+
+
+def covering(axes=AXES):
+    """Few combinations that hold every pair of values of two axes that go together; always the same ones."""
+    every = [settings for settings in _every(axes) if axes is AXES or _is_legal(settings)]
     missing = set().union(*map(_pairs_of, every))
     chosen = []
     while missing:
-        best = max(every, key=lambda values: len(_pairs_of(values) & missing))
+        best = max(every, key=lambda settings: len(_pairs_of(settings) & missing))
         chosen.append(best)
         missing -= _pairs_of(best)
     return chosen
@@ -119,10 +153,9 @@ def covering():
 def share(part):
     """Of all combinations those of part "k/n"."""
     number, parts = map(int, part.split("/"))
-    every = list(itertools.product(*(values for _, values in AXES)))
-    return every[number - 1::parts]
+    return _every(AXES)[number - 1::parts]
 
 
-def tests(values, much):
+def tests(chosen, much):
     """The tests of combinations."""
-    return tuple(Combination(v, much) for v in values)
+    return tuple(Combination(settings, much) for settings in chosen)

@@ -11,6 +11,7 @@ WARM_UP = 20
 LAST_WORD = PAGE - 8		# of no run
 EACH_BYTE = 0x0101010101010101
 DIRECT_RUNS = "/sys/module/dsm/parameters/direct_runs"
+WR_RUNS_MAX = "/sys/module/dsm/parameters/wr_runs_max"
 
 
 def queue_up(actor, key):
@@ -91,6 +92,15 @@ def runs_are_written_into_their_frames(c):
         for runs in (1, 3, RUNS_MOST):
             got = release(runs)
             expect(got == (PAGES, PAGES * runs), f"diffpath=write, {runs} runs a page: {got}")
+        usual = b.read(WR_RUNS_MAX).strip()
+        try:
+            b.write(b"4", WR_RUNS_MAX)
+            for runs in (4, 5):
+                got = release(runs)
+                expect(got == ((PAGES, PAGES * runs) if runs <= 4 else (0, 0)),
+                       f"diffpath=write, wr_runs_max=4, {runs} runs a page: {got}")
+        finally:
+            b.write(usual.encode(), WR_RUNS_MAX)
     usual = b.read(DIRECT_RUNS).strip()
     with region(c, REGION, "home=block", "diffpath=auto") as name, actors(name, b, a) as players:
         release = Release(*players)

@@ -199,9 +199,26 @@ def living(c):
     return [n for n in c.nodes if n.alive()]
 
 
+# Settings of regions that name none but homes: tests are run under each preset by these.
+_usual = ()
+
+
+@contextlib.contextmanager
+def under(*policy):
+    """Regions of the block have these settings, if their makers name no others but homes."""
+    global _usual
+    _usual = policy
+    try:
+        yield
+    finally:
+        _usual = ()
+
+
 def make_region(c, size, *policy, nodes=None):
     """Create a region from the first of the nodes (default: the living ones); its name."""
     name = f"t{next(_numbers)}"
+    if _usual and all(word.startswith("home=") for word in policy):
+        policy = _usual
     first, *others = nodes or living(c)
     first.check(["dsmctl", "region", "create", name, size, *policy])
     for node in others:

@@ -183,6 +183,7 @@ struct refused {
 	const char *why;
 };
 
+#define PRESETS "hlrc[-copy|-nocopy|-orig|-pipe|-rdma] csm-{dms,ms,s,none,ms-mg,none-mg,adb} sc auto"
 #define KNOWN \
 	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level"
 #define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
@@ -230,10 +231,10 @@ static const struct refused refusals[] = {
 	{ "consistency=sc,diff=pipe", -EINVAL, SC_MOVES }, { "sc,around=on", -EINVAL, SC_MOVES },
 	{ "sc,grain=8", -EINVAL, SC_MOVES }, { "sc,data=rdma", -EINVAL, SC_MOVES },
 	{ "hlrc-copy,diffpath=write,consistency=sc", -EINVAL, SC_MOVES },
-	{ "preset=", -EINVAL, "unknown preset ''; use preset=hlrc" },
-	{ "hlr", -EINVAL, "unknown preset 'hlr'; use preset=hlrc" },
-	{ "hlrcc", -EINVAL, "unknown preset 'hlrcc'; use preset=hlrc" },
-	{ ",", -EINVAL, "unknown preset ''; use preset=hlrc" },
+	{ "preset=", -EINVAL, "unknown preset ''; use " PRESETS },
+	{ "hlr", -EINVAL, "unknown preset 'hlr'; use " PRESETS },
+	{ "hlrcc", -EINVAL, "unknown preset 'hlrcc'; use " PRESETS },
+	{ ",", -EINVAL, "unknown preset ''; use " PRESETS },
 	{ "=", -EINVAL, "unknown setting ''; known: " KNOWN },
 	{ "homes=rr", -EINVAL, "unknown setting 'homes'; known: " KNOWN },
 	{ "home=rr,colour=red", -EINVAL, "unknown setting 'colour'; known: " KNOWN },

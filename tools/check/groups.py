@@ -33,9 +33,15 @@ MATRIX = tuple(
 # A preset each: 1000 rounds among nodes of a kernel and 100 among guests are as much as a part may take.
 LITMUS_PARTS = 15
 LITMUS = tuple(
-    guests(f"litmus-{kernel}-{part}", "cluster", kernel, "litmus", ("all",), 25,
+    guests(f"litmus-{kernel}-{part}", "cluster", kernel, "litmus", ("all",), 16,
            LITMUS=f"{part}/{LITMUS_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, LITMUS_PARTS + 1))
+
+# The tests of clusters that hold for any setting, under five presets each.
+SUITE_PARTS = 3
+SUITE = tuple(
+    guests(f"suite-{kernel}-{part}", "cluster", kernel, "suite", ("all",), 10, SUITE=f"{part}/{SUITE_PARTS}")
+    for kernel in ("6.12", "6.1") for part in range(1, SUITE_PARTS + 1))
 
 # Parts of the papers' programs under all presets, on all numbers of nodes and with all numbers of threads.
 APPS_PARTS = 5
@@ -54,19 +60,20 @@ GROUPS = (
     Group("model", ["selftests/model/run"], ("check", "model"), 5, DSM_TESTS="full"),
     guests("cluster-6.12", "cluster", "6.12", "check", ("check",), 7.5),
     guests("ksft-6.1", "ksft", "6.1", "full", ("check", "all"), 1),
-    guests("cluster-6.1", "cluster", "6.1", "quick", ("check",), 1),
+    guests("cluster-6.1", "cluster", "6.1", "quick", ("check",), 1.5),
     Group("guests", ["selftests/qemu/run"], ("check", "all"), 1),
+    guests("faults", "cluster", "6.12", "few-faults", ("check",), 2.5),
     guests("parmacs-6.12", "parmacs", "6.12", "full", ("check", "all"), 1),
     guests("parmacs-6.1", "parmacs", "6.1", "full", ("check", "all"), 1),
     guests("ssh", "ssh", "6.12", "full", ("check", "all"), 1.5),
     guests("pairs-6.12", "cluster", "6.12", "pairs", ("check",), 1),
     guests("pairs-6.1", "cluster", "6.1", "pairs", ("check",), 1),
     guests("apps", "apps", "6.12", "full", ("check", "all"), 2),
-    guests("bench", "bench", "6.12", "full", ("check", "all"), 3),
     guests("examples", "examples", "6.12", "full", ("check", "all"), 1.5),
     Group("debug-build", ["tools/check/build"], ("check",), 7, DSM_TESTS="debug"),
-    guests("ksft-debug", "ksft", "debug", "debug", ("check", "all"), 3),
     guests("cluster-debug", "cluster", "debug", "debug", ("check", "all"), 6),
+    guests("bench", "bench", "6.12", "full", ("check", "all"), 3),
+    guests("ksft-debug", "ksft", "debug", "debug", ("check", "all"), 3),
     # What `make check-all` runs besides, or instead of a part of it.
     Group("model-deep", ["selftests/model/run"], ("all",), 40, DSM_TESTS="deep"),
     guests("cluster-full-6.12", "cluster", "6.12", "full", ("all",), 16),
@@ -82,6 +89,7 @@ GROUPS = (
     guests("apps-6.1", "apps", "6.1", "guests", ("all",), 2),
     *APPS,
     *LITMUS,
+    *SUITE,
     *MATRIX,
 )
 # Every shard of check-all begins with these.

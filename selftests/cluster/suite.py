@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Copyright (C) 2026 The dsm authors
+"""The tests of clusters that hold for any consistency, under each preset; each preset has guests of its own."""
+import level
+import loss
+import presets
+import rsync
+import waits
+import work
+from scene import under
+
+# The last one kills a node.
+TESTS = (work.counters_under_locks, work.false_sharing, work.barriers_whole_subsets_several_keys,
+         work.barriers_with_wrong_party_counts, work.a_signal_does_not_end_a_barrier, work.flags,
+         work.a_thread_computes_while_a_lock_comes, work.killed_holding_a_lock, work.killed_inside_a_barrier,
+         waits.conditions_and_semaphores, waits.waits_end_with_what_they_wait_for,
+         level.one_process_of_a_node, level.children_have_no_part, loss.killed_during_a_barrier)
+
+
+def tests_of(preset):
+    """Those for locks by messages or by atomics, which refuse in another order, and those for all."""
+    settings = presets.PRESETS[preset]
+    # With cashmere an unlock waits, for which io_uring takes a thread of its own: the program counts threads.
+    odd = (work.a_thread_computes_while_a_lock_comes,) if settings["consistency"] == "cashmere" else ()
+    calls = rsync.rdma_lock_calls if settings["sync"] == "rdma" else work.lock_calls
+    return (calls, *(test for test in TESTS if test not in odd))
+
+
+def run_under(preset, test):
+    """A test of which every region has a preset."""
+    def run(c):
+        with under(*presets.words_of(preset)):
+            test(c)
+    run.__name__ = test.__name__
+    return run
+
+
+def groups(part):
+    """For the presets of part "k/n": the name, what Cluster() is given, and the tests."""
+    number, parts = map(int, part.split("/"))
+    for preset in tuple(presets.PRESETS)[number - 1::parts]:
+        yield preset, {"nodes": 3}, tuple(run_under(preset, test) for test in tests_of(preset))
