@@ -27,8 +27,8 @@
 /* So many answers may go before a page that waits. */
 #define PASS_MOST 32
 
-/* Pages that the device may have to send at once: half of what a slot of a ring holds, and enough to keep it busy. */
-#define PAGES_MOST 8
+/* Pages that the device may have to send at once: no more bytes than a slot of a ring holds. With 8 it was not kept busy. */
+#define PAGES_MOST 16
 
 static struct kmem_cache *tx_cache;
 static struct kmem_cache *buf_cache;
