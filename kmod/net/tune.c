@@ -6,18 +6,14 @@
  * node's. Never changes what somebody has set.
  *
  * Each measurement takes its budget at most and runs beside whatever the node does. It is coarse: the
- * forms that are compared take turns, and a default stays unless another value is better by a
- * quarter, by the median and by the fastest trial: what disturbs a trial only ever makes it longer, and
- * in emulated guests medians of so few differ by more than that without a cause. If time runs out or
- * the peer is lost, the default stays as well.
+ * forms that are compared take turns, and choice.c decides. If time runs out or the peer is lost, the
+ * default stays.
  */
-#include <linux/sort.h>
-
+#include "choice.h"
 #include "tune.h"
 
 #define BUDGET_NS (50 * NSEC_PER_MSEC)
 #define BULK_BUDGET_NS (200 * NSEC_PER_MSEC)
-#define TRIALS 5
 #define TRAIN 32
 
 /* Length of a message with the diff of a whole page, and how many of them fill a slot of a ring. */
@@ -84,21 +80,6 @@ static void measured(enum dsm_net_tunable which, u32 value)
 		WRITE_ONCE(tunables[which].value, value);
 }
 
-static int compare(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Is the first one slower by a quarter? */
-static bool is_slower(u64 *a, u64 *b)
-{
-	sort(a, TRIALS, sizeof(*a), compare, NULL);
-	sort(b, TRIALS, sizeof(*b), compare, NULL);
-	return a[0] > b[0] + b[0] / 4 && a[TRIALS / 2] > b[TRIALS / 2] + b[TRIALS / 2] / 4;
-}
-
 static int one_run(struct dsm_net *net, struct dsm_net_ping *p, u64 end, u64 *time)
 {
 	int err;
@@ -110,38 +91,51 @@ static int one_run(struct dsm_net *net, struct dsm_net_ping *p, u64 end, u64 *ti
 	return err;
 }
 
-/*
- * Round trips of a request and its reply, inline and gathered, by their length. The longest that is
- * not slower counts; lengths above the default must be faster.
- */
+/* A peer to measure with, and until when. */
+struct with {
+	struct dsm_net *net;
+	u16 node;
+	u64 end;
+};
+
+static int take_turns(struct with *w, struct dsm_net_ping *p, enum dsm_net_mech way, enum dsm_net_mech other,
+		      u64 *way_ns, u64 *other_ns)
+{
+	int err = 0;
+	u32 k;
+
+	for (k = 0; !err && k < DSM_CHOICE_TRIALS; k++) {
+		p->mech = way;
+		err = one_run(w->net, p, w->end, &way_ns[k]);
+		p->mech = other;
+		err = err ?: one_run(w->net, p, w->end, &other_ns[k]);
+	}
+	return err;
+}
+
+/* Round trips of a request and its reply of a length, inline and gathered. */
+static int time_inline(void *ctx, u32 bytes, u64 *inlined, u64 *gathered)
+{
+	struct with *w = ctx;
+	struct dsm_net_ping p = {
+		.node = w->node, .priority = DSM_NET_CALL, .count = 1, .window = 1, .batch = 1,
+		.bytes = bytes - DSM_HDR_BYTES, .answer_bytes = bytes - DSM_HDR_BYTES,
+	};
+
+	return take_turns(w, &p, DSM_NET_INLINE, DSM_NET_GATHER, inlined, gathered);
+}
+
 static int measure_inline(struct dsm_net *net, u16 node, u64 end)
 {
 	static const u32 lengths[] = { 64, 128, 256, DSM_INLINE_BYTES };
-	u64 inlined[TRIALS], gathered[TRIALS];
-	u32 best = 0, i, k;
-	int err = 0;
+	const struct dsm_choice c = {
+		.steps = lengths, .n = ARRAY_SIZE(lengths), .usual = dsm_tune(DSM_NET_INLINE_MAX), .time = time_inline,
+	};
+	struct with w = { .net = net, .node = node, .end = end };
+	u32 best;
+	int err;
 
-	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-		struct dsm_net_ping p = {
-			.node = node, .priority = DSM_NET_CALL, .count = 1, .window = 1, .batch = 1,
-			.bytes = lengths[i] - DSM_HDR_BYTES,
-			.answer_bytes = lengths[i] - DSM_HDR_BYTES,
-		};
-
-		for (k = 0; !err && k < TRIALS; k++) {
-			p.mech = DSM_NET_INLINE;
-			err = one_run(net, &p, end, &inlined[k]);
-			p.mech = DSM_NET_GATHER;
-			if (!err)
-				err = one_run(net, &p, end, &gathered[k]);
-		}
-		if (err)
-			break;
-		if (lengths[i] <= tunables[DSM_NET_INLINE_MAX].value ?
-		    is_slower(inlined, gathered) : !is_slower(gathered, inlined))
-			break;
-		best = lengths[i];
-	}
+	err = dsm_choice_search(&c, &w, &best);
 	/* The device does not take more. */
 	if (err == -EMSGSIZE)
 		err = 0;
@@ -158,60 +152,52 @@ static int measure_batch(struct dsm_net *net, u16 node, u64 end)
 		.node = node, .priority = DSM_NET_LOW, .mech = DSM_NET_GATHER, .one_way = true,
 		.count = TRAIN, .window = DSM_PINGS_MAX, .bytes = 64 - DSM_HDR_BYTES,
 	};
-	u64 times[ARRAY_SIZE(batches)][TRIALS];
+	u64 times[ARRAY_SIZE(batches)][DSM_CHOICE_TRIALS];
 	u32 i, k;
 	int err = 0;
 
-	for (k = 0; k < TRIALS; k++)
+	for (k = 0; k < DSM_CHOICE_TRIALS; k++)
 		for (i = 0; !err && i < ARRAY_SIZE(batches); i++) {
 			p.batch = batches[i];
 			err = one_run(net, &p, end, &times[i][k]);
 		}
 	if (err)
 		return err;
-	for (i = 1; i < ARRAY_SIZE(batches); i++) {
-		if (is_slower(times[0], times[i])) {
-			measured(DSM_NET_BATCH_MAX, batches[i]);
-			break;
-		}
-	}
+	i = dsm_choice_first(times, ARRAY_SIZE(batches));
+	if (i)
+		measured(DSM_NET_BATCH_MAX, batches[i]);
 	return 0;
 }
 
-/*
- * Messages as long as diffs of whole pages, sent in one chain and written into the ring, by their
- * number. From the longest down; the shortest that is not slower by the ring counts, and lengths below the
- * default must be faster. If even the longest is slower, the ring is not used.
- */
+/* So many bytes of messages as long as diffs of whole pages, written into the ring and sent in one chain. */
+static int time_bulk(void *ctx, u32 bytes, u64 *written, u64 *sent)
+{
+	struct with *w = ctx;
+	u32 number = bytes / DIFF_BYTES;
+	struct dsm_net_ping p = {
+		.node = w->node, .priority = DSM_NET_LOW, .one_way = true, .count = number,
+		.window = number, .batch = number, .bytes = DIFF_BYTES - DSM_HDR_BYTES,
+	};
+
+	return take_turns(w, &p, DSM_NET_BULK, DSM_NET_GATHER, written, sent);
+}
+
+/* If even the longest is slower, the ring is not used. */
 static int measure_bulk(struct dsm_net *net, u16 node, u64 end)
 {
-	static const u32 numbers[] = { DIFFS_MOST, 8, 4, 2 };
-	u32 usual = tunables[DSM_NET_BULK_MIN].value, best = 0, bytes, i, k;
-	u64 sent[TRIALS], written[TRIALS];
-	int err = 0;
+	static const u32 bytes[] = { DIFFS_MOST * DIFF_BYTES, 8 * DIFF_BYTES, 4 * DIFF_BYTES, 2 * DIFF_BYTES };
+	const struct dsm_choice c = {
+		.steps = bytes, .n = ARRAY_SIZE(bytes), .usual = dsm_tune(DSM_NET_BULK_MIN), .falling = true,
+		.time = time_bulk,
+	};
+	struct with w = { .net = net, .node = node, .end = end };
+	u32 best;
+	int err;
 
-	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
-		struct dsm_net_ping p = {
-			.node = node, .priority = DSM_NET_LOW, .one_way = true, .count = numbers[i],
-			.window = numbers[i], .batch = numbers[i], .bytes = DIFF_BYTES - DSM_HDR_BYTES,
-		};
-
-		for (k = 0; !err && k < TRIALS; k++) {
-			p.mech = DSM_NET_GATHER;
-			err = one_run(net, &p, end, &sent[k]);
-			p.mech = DSM_NET_BULK;
-			if (!err)
-				err = one_run(net, &p, end, &written[k]);
-		}
-		if (err)
-			return err;
-		bytes = numbers[i] * DIFF_BYTES;
-		if (usual && bytes >= usual ? is_slower(written, sent) : !is_slower(sent, written))
-			break;
-		best = bytes;
-	}
-	measured(DSM_NET_BULK_MIN, best);
-	return 0;
+	err = dsm_choice_search(&c, &w, &best);
+	if (!err)
+		measured(DSM_NET_BULK_MIN, best);
+	return err;
 }
 
 /**

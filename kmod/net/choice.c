@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Copyright (C) 2026 The dsm authors */
+/*
+ * Decides between ways to send by measured times. Measures nothing and knows no peer.
+ *
+ * A default stays unless another value is better by a quarter, by the median and by the fastest
+ * trial: what disturbs a trial only ever makes it longer, and in emulated guests medians of so few differ by
+ * more than that without a cause.
+ */
+#include "choice.h"
+
+static void sort(u64 *a)
+{
+	u32 i, k;
+	u64 x;
+
+	for (i = 1; i < DSM_CHOICE_TRIALS; i++) {
+		x = a[i];
+		for (k = i; k && a[k - 1] > x; k--)
+			a[k] = a[k - 1];
+		a[k] = x;
+	}
+}
+
+static bool is_longer(u64 a, u64 b)
+{
+	return a > b + b / 4;
+}
+
+/* Is the first one slower? Sorts both. */
+static bool is_slower(u64 *a, u64 *b)
+{
+	sort(a);
+	sort(b);
+	return is_longer(a[0], b[0]) && is_longer(a[DSM_CHOICE_TRIALS / 2], b[DSM_CHOICE_TRIALS / 2]);
+}
+
+/* Is the way good at this step until it is found to be slower? */
+static bool is_trusted(const struct dsm_choice *c, u32 step)
+{
+	return c->falling ? c->usual && step >= c->usual : step <= c->usual;
+}
+
+/**
+ * dsm_choice_search() - find a limit
+ * @c:    what to look at
+ * @ctx:  for @c->time
+ * @best: out: the last step before the first one at which the way is no good; 0 if that is the first of all
+ *
+ * Context: as @c->time.
+ * Return: 0, or what @c->time returned; @best holds what was found until then.
+ */
+int dsm_choice_search(const struct dsm_choice *c, void *ctx, u32 *best)
+{
+	u64 way[DSM_CHOICE_TRIALS], other[DSM_CHOICE_TRIALS];
+	u32 i;
+	int err;
+
+	*best = 0;
+	for (i = 0; i < c->n; i++) {
+		err = c->time(ctx, c->steps[i], way, other);
+		if (err)
+			return err;
+		if (is_trusted(c, c->steps[i]) ? is_slower(way, other) : !is_slower(other, way))
+			return 0;
+		*best = c->steps[i];
+	}
+	return 0;
+}
+
+/**
+ * dsm_choice_first() - the first of several ways that is better than the usual one
+ * @times: of each way, the usual one first; sorted afterwards
+ * @n:     their number
+ *
+ * Context: any.
+ * Return: its place, 0 if there is none.
+ */
+u32 dsm_choice_first(u64 times[][DSM_CHOICE_TRIALS], u32 n)
+{
+	u32 i;
+
+	for (i = 1; i < n; i++)
+		if (is_slower(times[0], times[i]))
+			return i;
+	return 0;
+}
