@@ -235,7 +235,7 @@ enum dsm_stat {
 	DSM_STAT_BCAST_LOST,		/* that were multicast and asked for once more, since nothing or not all came */
 	DSM_STAT_HEARTBEATS,		/* sent; in no other count of messages or bytes */
 	DSM_STAT_CREDITS,		/* messages sent that only gave credit, likewise */
-	DSM_STAT_ANSWERS_FIRST,		/* answers that went before ones with a page, which waited longer */
+	DSM_STAT_ANSWERS_FIRST,		/* answers that went while ones with a page waited */
 	DSM_STAT_COUNT
 };
 

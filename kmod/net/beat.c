@@ -4,15 +4,19 @@
  * Heartbeats and the watchdog: says to every peer that we live, and declares a
  * peer lost of which nothing was received for the bound. Any message counts;
  * beats see to it that there is one. A connection B on which nothing ends for long
- * although the peer is heard has failed without an error: it is made anew. Never waits.
+ * although the peer is heard has failed without an error, and is treated like one with an error (resume.c);
+ * that of this node with itself ends. Never waits.
  */
 #include "net.h"
 
 /* Beats to wait for after the watchdog itself ran late: one surely sent since, one on its way. */
 #define GRACE_BEATS 2
 
-/* Bounds after which transfers stand still: a queue pair that sends again gives up after one. */
-#define STILL_BOUNDS 2
+/*
+ * Bounds after which transfers stand still: a queue pair that sends again gives up after little more
+ * than one, though devices may take up to four times as long for each time-out.
+ */
+#define STILL_BOUNDS 4
 
 static unsigned long later(unsigned long a, unsigned long b)
 {

@@ -309,6 +309,12 @@ struct dsm_xfer_list {
 	struct dsm_xfer **tail;
 };
 
+/* Does it bring a page, in a frame of its own or in its body? */
+static inline bool dsm_msg_brings_page(const struct dsm_msgbuf *msg)
+{
+	return msg->page || msg->len > DSM_PAGE_BYTES;
+}
+
 /* Where answers that bring a page wait, so that few are in front of a grant; the others wait by class. */
 #define DSM_BACKLOG_PAGES DSM_CLASS_CTL
 #define DSM_BACKLOGS (DSM_BACKLOG_PAGES + 1)

@@ -27,7 +27,10 @@
 /* So many answers may go before a page that waits. */
 #define PASS_MOST 32
 
-/* Pages that the device may have to send at once: no more bytes than a slot of a ring holds. With 8 it was not kept busy. */
+/*
+ * Pages that the device may have to send at once: no more bytes than a slot of a ring holds. With 8
+ * it was not kept busy.
+ */
 #define PAGES_MOST 16
 
 static struct kmem_cache *tx_cache;
@@ -220,7 +223,8 @@ static struct dsm_msgbuf *backlog_take(struct dsm_backlog *b)
 
 static struct dsm_backlog *backlog_of(struct dsm_peer *peer, const struct dsm_msgbuf *msg)
 {
-	return &peer->backlog[msg->class == DSM_CLASS_RSP && msg->page ? DSM_BACKLOG_PAGES : msg->class];
+	return &peer->backlog[msg->class == DSM_CLASS_RSP && dsm_msg_brings_page(msg) ?
+			      DSM_BACKLOG_PAGES : msg->class];
 }
 
 /**
@@ -274,6 +278,9 @@ static bool stage_answer(struct dsm_qp *qp)
 	if (!page || !stage_one(qp, DSM_BACKLOG_PAGES))
 		return false;
 	peer->passed = 0;
+	/* A chain tells of its end only: others may go when half are done. */
+	if (!(qp->pages % (PAGES_MOST / 2)))
+		dsm_sq_post(qp);
 	return true;
 }
 
@@ -435,9 +442,13 @@ static void queue_all(struct dsm_peer *peer, struct dsm_msgbuf *list)
 		backlog_add(b, list);
 	}
 	dsm_send_push(peer, false);
-	for (i = 0; i < DSM_BACKLOGS; i++)
-		if (added & BIT(i) && peer->backlog[i].head)
+	for (i = 0; i < DSM_BACKLOGS; i++) {
+		if (!(added & BIT(i)) || !peer->backlog[i].head)
+			continue;
+		/* Pages also wait for others. */
+		if (i != DSM_BACKLOG_PAGES || !dsm_credit_may_send(&peer->credit, DSM_CLASS_RSP))
 			peer->stats.credit_stalls++;
+	}
 }
 
 /* Messages to one node. Returns how many were freed unsent. */

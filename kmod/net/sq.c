@@ -323,7 +323,7 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	count_message(peer, tx, inlined);
 	stage_write(qp, tx);
 	e = entry_add(qp, inlined ? NULL : tx);
-	if (tx->msg.page)
+	if (dsm_msg_brings_page(&tx->msg))
 		count_page(qp, e);
 	e->wr.opcode = IB_WR_SEND;
 	e->wr.sg_list = tx->sge;
@@ -572,7 +572,8 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 		dsm_qp_error(qp, wc->status);
 		return;
 	}
-	if (dsm_fault_is_set(peer, DSM_FAULT_REPEAT))
+	/* Not of C: without beats the peer would be lost first. */
+	if (dsm_fault_is_set(peer, DSM_FAULT_REPEAT) && qp->vc != DSM_VC_C)
 		return;
 	do {
 		done = dsm_sq_retire(qp, &list);

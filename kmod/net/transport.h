@@ -103,7 +103,7 @@ struct dsm_net_config {
  * @tx_bytes:      bytes sent, headers included
  * @rx_bytes:      bytes received, likewise
  * @credit_stalls: sends that had to wait in the backlog
- * @answers_first: answers that went before ones with a page, which waited longer
+ * @answers_first: answers that went while ones with a page waited
  * @invalid_msgs:  messages that broke a rule; the first one ends the connection
  * @xfers:         transfers handed over, by enum dsm_xfer_op
  * @xfer_bytes:    bytes they moved

@@ -248,7 +248,8 @@ def mg_predicted(c):
             grew = {kind: count - before[kind] for kind, count in totals(c).items()}
             exchanges[predict] = grew["fetches_served"] + grew["migrations"]
             print(f"# predict={predict}: {turns} turns, {exchanges[predict]} exchanges, {grew['msgs_sent']} messages, "
-                  f"{grew['migrations']} moves, {grew['prediction_hits']} of {grew['predictions']} predictions right", flush=True)
+                  f"{grew['migrations']} moves, {grew['prediction_hits']} of {grew['predictions']} predictions right",
+                  flush=True)
             if predict == "off":
                 expect(not grew["predictions"], f"{grew['predictions']} predictions with predict=off")
                 continue

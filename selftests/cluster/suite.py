@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """The tests of clusters that hold for any consistency, under each preset; each preset has guests of its own."""
-import level
 import loss
 import presets
 import rsync
@@ -14,15 +13,20 @@ TESTS = (work.counters_under_locks, work.false_sharing, work.barriers_whole_subs
          work.barriers_with_wrong_party_counts, work.a_signal_does_not_end_a_barrier, work.flags,
          work.a_thread_computes_while_a_lock_comes, work.killed_holding_a_lock, work.killed_inside_a_barrier,
          waits.conditions_and_semaphores, waits.waits_end_with_what_they_wait_for,
-         level.one_process_of_a_node, level.children_have_no_part, loss.killed_during_a_barrier)
+         loss.killed_during_a_barrier)
+
+
+def rdma_lock_calls(c):
+    """Locks by atomics refuse in another order."""
+    rsync.rdma_lock_calls(c, "home=rr")
 
 
 def tests_of(preset):
-    """Those for locks by messages or by atomics, which refuse in another order, and those for all."""
+    """Those for its kind of locks, and those for all."""
     settings = presets.PRESETS[preset]
     # With cashmere an unlock waits, for which io_uring takes a thread of its own: the program counts threads.
     odd = (work.a_thread_computes_while_a_lock_comes,) if settings["consistency"] == "cashmere" else ()
-    calls = rsync.rdma_lock_calls if settings["sync"] == "rdma" else work.lock_calls
+    calls = rdma_lock_calls if settings["sync"] == "rdma" else work.lock_calls
     return (calls, *(test for test in TESTS if test not in odd))
 
 

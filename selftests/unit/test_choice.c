@@ -89,7 +89,8 @@ static void what_is_slower_goes(void **state)
 	assert_int_equal(find((struct device){ .worse_at = 128 }, 256, &looked), 64);
 	assert_int_equal(looked, 2);
 	assert_int_equal(find((struct device){ .worse_at = 64 }, 256, NULL), 0);
-	assert_int_equal(find((struct device){ .worse_at = 32000, .falling = true, .noise = true }, 16000, &looked), 64000);
+	assert_int_equal(find((struct device){ .worse_at = 32000, .falling = true, .noise = true }, 16000, &looked),
+			 64000);
 	assert_int_equal(looked, 2);
 	/* Not used at all if even the longest is slower. */
 	assert_int_equal(find((struct device){ .worse_at = 64000, .falling = true }, 16000, NULL), 0);

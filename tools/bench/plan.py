@@ -90,7 +90,8 @@ CASES = (
 # Rows of the plan for which the module offers nothing that a program could measure.
 NOT_OFFERED = (
     ("LOCAL_INV of a registration in the kernel", "the module posts it in one chain "
-     "with others and waits for the last; window_local_inv is a program's, of a memory window, and kernel_reg_mr_2MiB the module's REG_MR"),
+     "with others and waits for the last; window_local_inv is a program's, of a memory window, and kernel_reg_mr_2MiB "
+     "the module's REG_MR"),
 )
 
 WORDS = ["floors", *dict.fromkeys(c.word for c in CASES)]

@@ -109,7 +109,7 @@ static const struct {
 	[DSM_STAT_BCAST_LOST] = { "bcast_lost", "multicast, and asked for again" },
 	[DSM_STAT_HEARTBEATS] = { "heartbeats", "heartbeats sent" },
 	[DSM_STAT_CREDITS] = { "credits", "messages sent that only gave credit" },
-	[DSM_STAT_ANSWERS_FIRST] = { "answers_first", "answers sent before ones with a page that waited" },
+	[DSM_STAT_ANSWERS_FIRST] = { "answers_first", "answers sent while ones with a page waited" },
 };
 
 /* Counters that regions have; the others are of the node only. */

@@ -23,7 +23,7 @@ def accelerator():
 
 
 def crash(qemu):
-    """The signal by which QEMU itself ended, or None: that of Debian 12 crashes, rarely, under TCG with two processors."""
+    """The signal by which QEMU itself ended, or None. Debian 12's crashes, rarely, under TCG with two processors."""
     try:
         status = qemu.wait(1)
     except subprocess.TimeoutExpired:
