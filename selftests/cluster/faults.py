@@ -332,7 +332,7 @@ def answers_go_before_pages(c):
 
 
 def transfers_that_stand_still(c):
-    """What is not done for two bounds although the other node is heard is done over connections made anew."""
+    """What is not done for four bounds although the other node is heard is done over connections made anew."""
     a, b = living(c)[:2]
     pages = 40
     with region(c, "1M", "fetch=read,around=off") as name, \

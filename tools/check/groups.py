@@ -57,7 +57,7 @@ GROUPS = (
     guests("ksft-6.12", "ksft", "6.12", "full", ("check", "quick", "all"), 1),
     guests("cluster-quick", "cluster", "6.12", "quick", ("quick",), 1),
     Group("lint", ["tools/check/lint"], ("check", "lint", "all"), 2.5),
-    Group("model", ["selftests/model/run"], ("check", "model"), 5, DSM_TESTS="full"),
+    Group("model", ["selftests/model/run"], ("check", "model"), 6, DSM_TESTS="full"),
     guests("cluster-6.12", "cluster", "6.12", "check", ("check",), 7.5),
     guests("ksft-6.1", "ksft", "6.1", "full", ("check", "all"), 1),
     guests("cluster-6.1", "cluster", "6.1", "quick", ("check",), 1.5),
