@@ -314,7 +314,7 @@ static int advance(struct dsm_async *a, int ret, bool submitting)
 	/* Walks page tables and may wait for another thread that does. */
 	if (submitting && !acquire_is_idle(a->region->node))
 		return -EAGAIN;
-	dsm_acquire_apply(a->region->node);
+	dsm_acquire_apply(a->region->node, false);
 	return a->taken;
 }
 

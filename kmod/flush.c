@@ -6,13 +6,14 @@
  *
  * Both work in batches: pages are sorted, coalesced to runs, and each run is
  * walked once with one TLB flush (mm.md 1.4). The core says which pages and what
- * became of them; diffs are packed per home. Never waits for the network.
+ * became of them; diffs are packed per home. Waits for the network only for what is merged within an acquire.
  */
 #include <linux/sort.h>
 #include "core/csm.h"
 #include "core/diff.h"
 #include "core/direct.h"
 #include "core/interval.h"
+#include "core/live.h"
 #include "core/page.h"
 #include "core/pipe.h"
 #include "core/release.h"
@@ -29,6 +30,7 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * struct batch - pages that are written back or unmapped together
  * @node:    whose; fixed
  * @page:    pages, sorted
+ * @live:    acquire: pages that stay mapped while they are merged
  * @run:     runs of them, for the walk
  * @todo:    write-back: enum todo of each
  * @changed: write-back: a record of it is in @pack, or its bytes are in @direct
@@ -41,11 +43,13 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * @chunk:   chunk of the page looked at last
  * @end:     first page behind those that may come into @pack
  * @n:       pages
+ * @n_live:  those of @live
  * @told:    pages that the core was told of: up to here
  */
 struct batch {
 	struct dsm_node *node;
 	struct dsm_page *page[BATCH];
+	struct dsm_page *live[BATCH];
 	struct dsm_run run[BATCH];
 	u8 todo[BATCH];
 	bool changed[BATCH];
@@ -58,6 +62,7 @@ struct batch {
 	u32 chunk;
 	u32 end;
 	u32 n;
+	u32 n_live;
 	u32 told;
 };
 
@@ -412,6 +417,49 @@ static void zap_batch(struct batch *b)
 	b->n = 0;
 }
 
+/* Asks for the bytes of those pages that are merged while the node goes on using them; the others remain to be unmapped. */
+static void begin_merges(struct batch *b)
+{
+	struct dsm_node *n = b->node;
+	struct dsm_actions acts;
+	u32 i, left = 0;
+	bool live;
+
+	b->n_live = 0;
+	for (i = 0; i < b->n; i++) {
+		live = b->page[i]->space->policy.merge == DSM_MERGE_LIVE;
+		if (live) {
+			dsm_step_begin(n, &acts);
+			live = dsm_live_merge(n->engine, b->page[i], &acts);
+			dsm_step_end(n, &acts);
+		}
+		if (live)
+			b->live[b->n_live++] = b->page[i];
+		else
+			b->page[left++] = b->page[i];
+	}
+	b->n = left;
+}
+
+/* Until all are merged; what will not be is unmapped, and its home's loss found out by who touches it. */
+static void end_merges(struct batch *b)
+{
+	struct dsm_node *n = b->node;
+	bool merged;
+	u32 i;
+
+	b->n = 0;
+	for (i = 0; i < b->n_live; i++) {
+		dsm_access_wait_merge(b->live[i]);
+		spin_lock(&n->lock);
+		merged = dsm_live_merged(b->live[i]);
+		spin_unlock(&n->lock);
+		if (!merged)
+			b->page[b->n++] = b->live[i];
+	}
+	zap_batch(b);
+}
+
 /* The log was trimmed: every copy of every region goes. */
 static void invalidate_all(struct batch *b)
 {
@@ -441,16 +489,32 @@ static void invalidate_all(struct batch *b)
 	}
 }
 
+/* Return: false if a fatal signal came first: what the thread would acquire nobody will read. */
+static bool wait_turn(struct dsm_node *n, struct dsm_wait *wait)
+{
+	bool given_up;
+
+	if (!wait_for_completion_killable(&wait->done))
+		return true;
+	spin_lock(&n->lock);
+	given_up = dsm_acq_cancel(&wait->w);
+	spin_unlock(&n->lock);
+	if (!given_up)
+		wait_for_completion(&wait->done);
+	return !given_up;
+}
+
 /**
  * dsm_acquire_apply() - apply all knowledge of this node: the second half of every acquire
- * @n: node
+ * @n:     node
+ * @merge: regions with merge=live have pages merged; else they are unmapped like others
  *
- * On return every page that a known notice names is unmapped, also those that a
+ * On return every page that a known notice names is unmapped or merged, also those that a
  * sibling's acquire took (L11).
  *
- * Context: process, no lock held; sleeps, never for the network.
+ * Context: process, no lock held; sleeps, with @merge killably for homes that are alive.
  */
-void dsm_acquire_apply(struct dsm_node *n)
+void dsm_acquire_apply(struct dsm_node *n, bool merge)
 {
 	u64 start = dsm_now_ns();
 	struct dsm_actions acts;
@@ -458,6 +522,7 @@ void dsm_acquire_apply(struct dsm_node *n)
 	struct batch *b;
 	bool more = true, turn;
 	u32 zapped = 0, asked = 0, taken;
+	u64 waited_ns = 0, at;
 	int count;
 
 	atomic64_inc(&n->stats.acquires);
@@ -469,8 +534,8 @@ void dsm_acquire_apply(struct dsm_node *n)
 	}
 	turn = dsm_acq_begin(n->engine, &wait.w);
 	spin_unlock(&n->lock);
-	if (!turn)
-		wait_for_completion(&wait.done);
+	if (!turn && !wait_turn(n, &wait))
+		return;
 	b = kmalloc(sizeof(*b), GFP_KERNEL | __GFP_NOFAIL);
 	b->node = n;
 	while (more) {
@@ -483,21 +548,28 @@ void dsm_acquire_apply(struct dsm_node *n)
 			continue;
 		}
 		b->n = count;
-		taken = count;
 		zapped += count;
 		if (trace_dsm_notice_enabled())
 			for (count = 0; count < b->n; count++)
 				trace_dsm_notice(b->page[count]->space->id, b->page[count]->idx,
 						 b->page[count]->need);
+		b->n_live = 0;
+		if (merge)
+			begin_merges(b);
+		taken = b->n;
 		zap_batch(b);
 		asked += dsm_ahead_noticed(b->page, taken);
+		at = dsm_now_ns();
+		if (b->n_live)
+			end_merges(b);
+		waited_ns += dsm_now_ns() - at;
 	}
 	kfree(b);
 	dsm_step_begin(n, &acts);
 	dsm_acq_end(n->engine, &acts);
 	dsm_step_end(n, &acts);
 	trace_dsm_acquire(0, zapped);
-	atomic64_add(dsm_now_ns() - start, &n->stats.ns_protocol);
+	atomic64_add(dsm_now_ns() - start - waited_ns, &n->stats.ns_protocol);
 	/* The caller goes on computing. */
 	if (asked && n->net)
 		dsm_net_give_way(n->net);

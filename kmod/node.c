@@ -619,7 +619,8 @@ struct dsm_node *dsm_node_new(u32 number)
 	n->number = number;
 	if (number)
 		snprintf(n->suffix, sizeof(n->suffix), ".%u", number);
-	n->twin_limit = min_t(unsigned long, totalram_pages() / 8 / dsm_param_nodes, U32_MAX);
+	n->twin_limit = dsm_param_twins_max ?:
+			min_t(unsigned long, totalram_pages() / 8 / dsm_param_nodes, U32_MAX);
 	init_locks(n);
 	INIT_WORK(&n->flush_work, dsm_flush_worker);
 	dsm_control_init(n);

@@ -252,6 +252,7 @@ int dsm_spin_show(char *buf);
 extern unsigned int dsm_param_locks_per_user;
 extern unsigned int dsm_param_lock_cap;
 extern unsigned int dsm_param_barrier_fanout;
+extern unsigned int dsm_param_twins_max;
 extern unsigned long dsm_param_pin_mib;
 extern unsigned int dsm_param_bcast_slots;
 extern unsigned int dsm_param_bcast_wait_us;

@@ -356,7 +356,7 @@ u32 dsm_ahead_noticed(struct dsm_page **page, u32 n);
 /* ---- flush.c ---- */
 void dsm_flush_run(struct dsm_node *n);
 void dsm_flush_worker(struct work_struct *work);
-void dsm_acquire_apply(struct dsm_node *n);
+void dsm_acquire_apply(struct dsm_node *n, bool merge);
 struct page *dsm_shell_frame_of(void *region, u32 idx);
 
 /* ---- sync.c ---- */
@@ -374,6 +374,7 @@ static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 /* ---- region.c ---- */
 void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);
 extern const struct dsm_mm_ops dsm_shell_mm_ops;
+void dsm_access_wait_merge(struct dsm_page *p);
 int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool is_new);
 void dsm_region_remove(struct dsm_region *r);
 void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);

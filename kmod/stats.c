@@ -74,6 +74,11 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_DIFFS] = c->diffs;
 	out[DSM_STAT_DIFFS_APPLIED] = c->diffs_applied;
 	out[DSM_STAT_MERGES] = c->merges;
+	out[DSM_STAT_MERGES_LIVE] = c->merges_live;
+	out[DSM_STAT_PAGES_SENT] = c->pages_sent;
+	out[DSM_STAT_PAGES_DROPPED] = c->pages_dropped;
+	out[DSM_STAT_NOTICES_READ] = c->notices_read;
+	out[DSM_STAT_NOTICES_DROPPED] = c->notices_dropped;
 	out[DSM_STAT_RACE_CONFLICTS] = c->race_conflicts;
 	out[DSM_STAT_INTERVALS] = c->intervals;
 	out[DSM_STAT_NOTICES_SENT] = c->notices_sent;

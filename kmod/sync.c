@@ -210,7 +210,7 @@ int dsm_node_acquire(struct dsm_region *r)
 	if (ret == -EINPROGRESS)
 		ret = wait_answer(n, &wait);
 	if (!ret)
-		dsm_acquire_apply(n);
+		dsm_acquire_apply(n, true);
 	return ret;
 }
 
@@ -291,7 +291,7 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 		dsm_shell_count(r, ns_wait_lock, dsm_now_ns() - start);
 	}
 	if (!ret || ret == -EOWNERDEAD) {
-		dsm_acquire_apply(n);
+		dsm_acquire_apply(n, true);
 		trace_dsm_lock(r->id, key, DSM_TRACE_LOCK_TAKEN, DSM_NO_NODE);
 	} else {
 		dsm_quota_uncharge(o->uid);
@@ -457,7 +457,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	arrival_free(a);
 	dsm_shell_count(r, ns_wait_barrier, dsm_now_ns() - start);
 	if (!ret)
-		dsm_acquire_apply(n);
+		dsm_acquire_apply(n, true);
 	return dsm_node_tell(r, told, ret);
 }
 
@@ -575,7 +575,7 @@ int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)
 
 	dsm_shell_count(r, ns_wait_flag, dsm_now_ns() - start);
 	if (!ret)
-		dsm_acquire_apply(n);
+		dsm_acquire_apply(n, true);
 	return dsm_node_tell(r, told, ret);
 }
 

@@ -236,6 +236,11 @@ enum dsm_stat {
 	DSM_STAT_HEARTBEATS,		/* sent; in no other count of messages or bytes */
 	DSM_STAT_CREDITS,		/* messages sent that only gave credit, likewise */
 	DSM_STAT_ANSWERS_FIRST,		/* answers that went while ones with a page waited */
+	DSM_STAT_PAGES_SENT,		/* pages, or that one is zero, sent to who asked, or back to the home */
+	DSM_STAT_PAGES_DROPPED,		/* such that came, and were too old by then */
+	DSM_STAT_NOTICES_READ,		/* sync=rdma: notices read from a board of who sent none */
+	DSM_STAT_NOTICES_DROPPED,	/* notices that came, and were known already */
+	DSM_STAT_MERGES_LIVE,		/* merge=live: merges that an acquire began, beside stores */
 	DSM_STAT_COUNT
 };
 

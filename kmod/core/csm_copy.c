@@ -134,6 +134,7 @@ static void give_back(struct dsm_engine *e, struct dsm_page *p, bool pinned, str
 		/* The home counts it, too. */
 		p->ver++;
 		dsm_count(e, p->space, excl_breaks);
+		dsm_count(e, p->space, pages_sent);
 	} else {
 		p->csm &= ~DSM_CSM_BREAK;
 	}

@@ -385,6 +385,7 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	p->dir &= ~DSM_DIR_OWNED;
 	/* Of an exclusive page there is no newer version until it is given back. */
 	if (body->grant != DSM_GRANT_EXCLUSIVE && is_stale(p, ver)) {
+		dsm_count(e, p->space, pages_dropped);
 		ask_again(e, p, acts);
 		return -EAGAIN;
 	}
@@ -427,6 +428,11 @@ static bool awaits(const struct dsm_engine *e, const struct dsm_page *p, u8 stat
 	return dsm_page_fetching(p);
 }
 
+static bool has_page(u8 status)
+{
+	return status == DSM_PAGE_STATUS_DATA || status == DSM_PAGE_STATUS_WRITTEN || status == DSM_PAGE_STATUS_ZERO;
+}
+
 /**
  * dsm_fetch_on_reply() - message PAGE
  * @e:    engine
@@ -450,6 +456,7 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
 	if (!p || p->home != from || p->xid != le32_to_cpu(hdr->xid) || !awaits(e, p, body.status)) {
 		e->stats.stale_replies++;
+		dsm_count_many(e, p ? p->space : NULL, pages_dropped, has_page(body.status));
 		return 0;
 	}
 	switch (body.status) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Knowledge: the log of interval records, vector times, pulls, acquires.
+ * Knowledge: the log of interval records, vector times, pulls.
  *
  * Records enter the log of their node only in order and without gaps, so a number per node
  * (known[]) describes the log. A message whose vector time is ahead of the log is followed by a
@@ -53,14 +53,20 @@ static void put_record(struct dsm_msgbuf *m, const struct dsm_interval *rec)
 	}
 }
 
-/*
- * First record of @node's log above @seq, or NULL. The
- * wanted ones are near the tail: search from there.
+/**
+ * dsm_log_above() - first record of a node's log above a number
+ * @e:    engine
+ * @node: whose
+ * @seq:  number
+ *
+ * Context: engine lock held.
+ * Return: the record or NULL.
  */
-static struct dsm_interval *first_above(struct dsm_engine *e, u16 node, u64 seq)
+struct dsm_interval *dsm_log_above(struct dsm_engine *e, u16 node, u64 seq)
 {
 	struct dsm_interval *found = NULL, *rec;
 
+	/* What is wanted is near the tail. */
 	list_for_each_entry_reverse(rec, &e->log[node], link) {
 		if (rec->seq <= seq)
 			break;
@@ -112,7 +118,7 @@ void dsm_know_put(struct dsm_engine *e, struct dsm_msgbuf *m, u16 peer)
 			dsm_wire_set_flag(m, DSM_HDR_INVAL_ALL);
 			continue;
 		}
-		rec = first_above(e, k, have);
+		rec = dsm_log_above(e, k, have);
 		if (!rec)
 			continue;
 		list_for_each_entry_from(rec, &e->log[k], link) {
@@ -256,6 +262,7 @@ static void take_record(struct dsm_engine *e, const struct dsm_wire_interval *he
 
 	/* Known already, or a gap before it: the vector time tells what to pull. */
 	if (node == e->self || seq != e->known[node] + 1) {
+		dsm_count_many(e, NULL, notices_dropped, count);
 		dsm_reader_skip(r, count * sizeof(struct dsm_wire_notice));
 		return;
 	}
@@ -362,6 +369,7 @@ bool dsm_know_board_record(struct dsm_engine *e, const struct dsm_board_record *
 	if (!count || count > DSM_NOTICES_PER_RECORD || rec->head.reserved ||
 	    le16_to_cpu(rec->head.node) >= DSM_MAX_NODES)
 		return false;
+	dsm_count_many(e, NULL, notices_read, count);
 	take_record(e, &rec->head, &r);
 	return true;
 }
@@ -535,141 +543,4 @@ void dsm_know_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts
 	e->pull[node].busy = false;
 	ready_all(e, &e->pull[node].now, acts);
 	ready_all(e, &e->pull[node].then, acts);
-}
-
-/* ---- acquire ---- */
-
-static bool unapplied(const struct dsm_engine *e)
-{
-	u16 k;
-
-	for (k = 0; k < e->n_nodes; k++)
-		if (e->applied[k] < e->known[k])
-			return true;
-	return false;
-}
-
-/**
- * dsm_acq_needed() - is there anything to apply, or an acquire under way to wait for?
- * @e: engine
- *
- * Context: engine lock held.
- * Return: true if a thread that acquires has to call dsm_acq_begin().
- */
-bool dsm_acq_needed(const struct dsm_engine *e)
-{
-	return e->acq_busy || e->inval_all || !list_empty(&e->csm.inbox) || dsm_ring_waits(e) || unapplied(e);
-}
-
-/**
- * dsm_acq_begin() - start an acquire
- * @e: engine
- * @w: waiter, queued if another acquire is under way
- *
- * Serial, because a thread may return from an acquire only when every notice
- * that was applied before it has reached the page tables (L11, mutant M18).
- *
- * Context: engine lock held.
- * Return: true: go on; false: wait, the turn is handed over by the wake.
- */
-bool dsm_acq_begin(struct dsm_engine *e, struct dsm_waiter *w)
-{
-	if (e->acq_busy) {
-		list_add_tail(&w->link, &e->acq_waiters);
-		return false;
-	}
-	e->acq_busy = true;
-	return true;
-}
-
-/* Notices were missed: of no page can be said any more that nobody told of it. */
-static void forget_told(struct dsm_engine *e)
-{
-	struct dsm_space *s;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(e->spaces); i++)
-		hlist_for_each_entry(s, &e->spaces[i], link)
-			s->all_told = false;
-}
-
-/**
- * dsm_acq_next() - apply some of what is known
- * @e:    engine
- * @out:  pages to unmap
- * @max:  room in @out, at least DSM_NOTICES_PER_RECORD
- * @more: out: there is more
- *
- * Context: engine lock held, between begin and end.
- * Return: pages in @out, or -EUCLEAN: invalidate every page first.
- */
-int dsm_acq_next(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *more)
-{
-	u32 n = 0;
-	u16 k, i;
-
-	if (e->inval_all) {
-		e->inval_all = false;
-		forget_told(e);
-		*more = true;
-		return -EUCLEAN;
-	}
-	if (!list_empty(&e->csm.inbox)) {
-		*more = true;
-		return dsm_csm_apply(e, out, max);
-	}
-	*more = false;
-	n = dsm_ring_apply(e, out, max, more);
-	if (*more)
-		return n;
-	for (k = 0; k < e->n_nodes; k++) {
-		struct dsm_interval *rec = first_above(e, k, e->applied[k]);
-
-		if (!rec)
-			continue;
-		list_for_each_entry_from(rec, &e->log[k], link) {
-			if (max - n < DSM_NOTICES_PER_RECORD) {
-				*more = true;
-				return n;
-			}
-			for (i = 0; i < rec->count; i++) {
-				const struct dsm_notice *note = &rec->notice[i];
-				struct dsm_space *s = dsm_space_find(e, note->region);
-				struct dsm_page *p = NULL;
-
-				if (s && note->idx < s->pages)
-					p = dsm_env_page_find(s, note->idx);
-				/* A page never touched here has no copy to lose. */
-				if (!p && s)
-					s->told[DSM_TOLD_BIT(note->idx) / 64] |=
-						1ull << DSM_TOLD_BIT(note->idx) % 64;
-				if (p && dsm_page_notice(e, p, note->ver))
-					out[n++] = p;
-			}
-			e->applied[k] = rec->seq;
-		}
-	}
-	*more = false;
-	return n;
-}
-
-/**
- * dsm_acq_end() - all that was applied is unmapped
- * @e:    engine
- * @acts: actions
- *
- * Context: engine lock held.
- */
-void dsm_acq_end(struct dsm_engine *e, struct dsm_actions *acts)
-{
-	struct dsm_waiter *w;
-
-	dsm_csm_drop(e, acts);
-	if (list_empty(&e->acq_waiters)) {
-		e->acq_busy = false;
-		return;
-	}
-	w = list_first_entry(&e->acq_waiters, struct dsm_waiter, link);
-	list_del_init(&w->link);
-	dsm_act_wake(e, acts, w, 0);
 }

@@ -43,6 +43,8 @@ int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_
 			  struct dsm_reader *r, struct dsm_actions *acts);
 void dsm_know_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
 
+/* First record of @node's log above @seq, or NULL. */
+struct dsm_interval *dsm_log_above(struct dsm_engine *e, u16 node, u64 seq);
 /* Add closed records of our own (list of struct dsm_interval without numbers). */
 void dsm_log_append_own(struct dsm_engine *e, struct list_head *notes);
 /* Does @peer lack anything that we know? */
@@ -53,6 +55,8 @@ bool dsm_know_ahead_of(const struct dsm_engine *e, u16 peer);
 bool dsm_acq_needed(const struct dsm_engine *e);
 /* True: go on. False: another acquire is under way; @w is woken when it is our turn. */
 bool dsm_acq_begin(struct dsm_engine *e, struct dsm_waiter *w);
+/* Who waits for its turn gives up. False: it has its turn. */
+bool dsm_acq_cancel(struct dsm_waiter *w);
 /*
  * Apply records; each page that lost a right goes to @out (room for @max, at least
  * DSM_NOTICES_PER_RECORD).

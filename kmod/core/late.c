@@ -24,6 +24,7 @@ static void reply_late(struct dsm_engine *e, u32 region, u32 idx, u64 need,
 	m = dsm_msg_new(e, to->node, DSM_CLASS_RSP, DSM_MSG_PAGE, region, to->xid);
 	m->rkey = to->rkey;
 	dsm_wire_put(m, &body, sizeof(body));
+	dsm_count(e, NULL, pages_sent);
 	dsm_act_send(acts, m);
 }
 

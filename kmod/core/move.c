@@ -120,6 +120,7 @@ void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_as
 	};
 
 	dsm_wire_put(m, &moved, sizeof(moved));
+	dsm_count_many(e, p->space, pages_sent, moved.bytes != DSM_MOVED_NONE);
 	/* Copied: the next diff is another home's. */
 	if (moved.bytes == DSM_MOVED_DATA)
 		dsm_wire_put(m, dsm_env_bytes(p->frame), DSM_PAGE_BYTES);

@@ -357,6 +357,7 @@ static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct ds
 	if (!zero && grant == DSM_GRANT_NONE && dsm_bcast_serve(e, p, to, acts))
 		return;
 	dsm_count(e, p->space, fetches_served);
+	dsm_count(e, p->space, pages_sent);
 	reply_page(e, p, to, zero ? DSM_PAGE_STATUS_ZERO : DSM_PAGE_STATUS_DATA, grant, e->self,
 		   acts);
 }

@@ -33,10 +33,12 @@ static const struct choice {
 	{ "around", offsetof(struct dsm_policy, around), { "off", "on", "again" },
 	  "on, off or again" },
 	{ "level", offsetof(struct dsm_policy, level), { "2", "1" }, "2 or 1" },
+	{ "merge", offsetof(struct dsm_policy, merge), { "fault", "live" }, "fault or live" },
 };
 
 #define KNOWN_KEYS \
-	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level"
+	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level, " \
+	"merge"
 
 struct word {
 	const char *at;
@@ -112,7 +114,7 @@ static const struct dsm_policy *policy_of(const char *preset)
 static bool moves_as(const struct dsm_policy *p, const struct dsm_policy *base)
 {
 	return p->fetch == base->fetch && p->diff == base->diff && p->diffpath == base->diffpath &&
-	       p->grain_log2 == base->grain_log2 && p->around == base->around &&
+	       p->grain_log2 == base->grain_log2 && p->around == base->around && p->merge == base->merge &&
 	       p->pipe_bytes == base->pipe_bytes && p->pipe_depth == base->pipe_depth;
 }
 
@@ -124,6 +126,7 @@ static void move_as(struct dsm_policy *p, const struct dsm_policy *base)
 	p->diffpath = base->diffpath;
 	p->grain_log2 = base->grain_log2;
 	p->around = base->around;
+	p->merge = base->merge;
 	p->pipe_bytes = base->pipe_bytes;
 	p->pipe_depth = base->pipe_depth;
 }
@@ -263,7 +266,7 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 	}
 	if (p->consistency == DSM_CONSISTENCY_SC && !moves_as(p, policy_of("sc"))) {
 		snprintf(why, why_bytes,
-			 "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole");
+			 "consistency=sc has no fetch, diff, diffpath, grain, around or merge: a page comes with its right, whole");
 		return -EINVAL;
 	}
 	if (p->consistency == DSM_CONSISTENCY_CASHMERE && p->fetch == DSM_FETCH_READ) {
@@ -422,7 +425,8 @@ void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 		if ((choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, bcast) && !p->bcast) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, predict) && !p->predict) ||
-		    (choices[i].offset == offsetof(struct dsm_policy, level) && !p->level))
+		    (choices[i].offset == offsetof(struct dsm_policy, level) && !p->level) ||
+		    (choices[i].offset == offsetof(struct dsm_policy, merge) && !p->merge))
 			continue;
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",%s=%s",
 			       choices[i].key,

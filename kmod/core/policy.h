@@ -57,6 +57,9 @@ enum dsm_level { DSM_LEVEL_TWO, DSM_LEVEL_ONE };
 #define DSM_PIPE_BYTES_MAX 65536u
 #define DSM_PIPE_DEPTH_MAX 8u
 
+/* A page that a notice names while it is dirty: merged when it is touched, or by the acquire, beside the node's stores. */
+enum dsm_merge { DSM_MERGE_FAULT, DSM_MERGE_LIVE };
+
 /* Which pages come unasked: none; along streams of faults; and those that were wanted after each notice. */
 enum dsm_around { DSM_AROUND_OFF, DSM_AROUND_ON, DSM_AROUND_AGAIN };
 
@@ -76,6 +79,7 @@ enum dsm_around { DSM_AROUND_OFF, DSM_AROUND_ON, DSM_AROUND_AGAIN };
  * @predict:     1 = home=migrate: pages that are read, then written, by one node after the other move at the read
  * @around:      enum dsm_around
  * @level:       enum dsm_level
+ * @merge:       enum dsm_merge
  * @pipe_depth:  pipe: buffers per home under way, 1 to DSM_PIPE_DEPTH_MAX; orig: 0
  * @pipe_bytes:  pipe: bytes of a buffer, DSM_PIPE_BYTES_MIN to _MAX; orig: 0
  */
@@ -94,6 +98,7 @@ struct dsm_policy {
 	u8 predict;
 	u8 around;
 	u8 level;
+	u8 merge;
 	u8 pipe_depth;
 	u32 pipe_bytes;
 };

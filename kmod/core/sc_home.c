@@ -103,6 +103,7 @@ static void grant(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *
 	}
 	p->flags |= DSM_SCF_GRANTED;
 	dsm_count(e, p->space, fetches_served);
+	dsm_count_many(e, p->space, pages_sent, body.status != DSM_SC_PLAIN);
 	dsm_sc_send(e, p, to, DSM_MSG_SC_GRANT, &body, acts);
 }
 

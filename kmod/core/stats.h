@@ -9,16 +9,17 @@
 #include "env.h"
 
 /*
- * By the names of enum dsm_stat in the uapi; the shell has further ones. In a region those of intervals, releases, logs that were cut, stale
- * replies and refused requests stay 0: they are the node's.
+ * By the names of enum dsm_stat in the uapi; the shell has further ones. In a region those of intervals, releases, logs that were cut, notices
+ * that were read or dropped, stale replies and refused requests stay 0: they are the node's.
  */
 struct dsm_core_stats {
 	u64 page_transfers, zero_replies, fetches_served, invalidations, twins, diffs;
-	u64 diffs_applied, merges, race_conflicts, intervals, notices_sent, notices_received,
-		notices_written, inval_all;
+	u64 diffs_applied, merges, merges_live, race_conflicts, intervals, inval_all;
+	u64 notices_sent, notices_received, notices_read, notices_dropped, notices_written;
 	u64 releases, locks_local, locks_remote, barriers, flags, stale_replies;
 	u64 requests_refused;
 	/* Pages: granted without asking, read, written into the frame; fetched ahead. */
+	u64 pages_sent, pages_dropped;
 	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
 	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
 	u64 letters, letters_by_message;

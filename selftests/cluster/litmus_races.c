@@ -4,6 +4,9 @@
  * Litmus tests of bytes that share a page, and of races. The numbers are those of the model (selftests/model/litmus.c and
  * litmus_sc.c).
  */
+#include <errno.h>
+#include <time.h>
+
 #include "litmus.h"
 
 /* ---- bytes of one page ---- */
@@ -133,6 +136,45 @@ static void look_x(const struct round *r, uint64_t *v)
 static bool not_all_counted(const uint64_t *v)
 {
 	return v[0] != 3 * LITMUS_ROLES;
+}
+
+/*
+ * Deadlines that pass before, while and after a lock comes. What got it counts; each thread notes in a byte of its own how
+ * often it did.
+ */
+static void l42_play(const struct round *r, unsigned int own)
+{
+	static const long waits_ns[] = { 0, 400000, 3000000 };
+	struct timespec until;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < 3; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += waits_ns[i] + until.tv_nsec % 300000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		ret = dsm_timedlock(r->d, r->l.key, &until);
+		if (ret == -ETIMEDOUT || ret == -EINTR)
+			continue;
+		must(ret, "timedlock");
+		(*r->x)++;
+		end(r, &r->l);
+		r->p[own]++;
+	}
+}
+
+#define L42(own) static void l42_##own(const struct round *r) { l42_play(r, own); }
+L42(0) L42(1) L42(2) L42(3) L42(4) L42(5)
+
+static void l42_look(const struct round *r, uint64_t *v)
+{
+	unsigned int i, got = 0;
+
+	for (i = 0; i < LITMUS_ROLES; i++)
+		got += r->p[i];
+	v[0] = *r->x == got;
+	v[1] = got;
 }
 
 static void l31_add(const struct round *r)
@@ -351,5 +393,7 @@ const struct litmus litmus_races[] = {
 	{ "L32", 0, 1, HLRC, { { A, 0, l32_a }, { B, 0, l32_b } }, l32_look, first_is_0 },
 	{ "L35", 0, 2, HLRC, { { A, 0, p0 }, { B, 0, p0_is_2 }, { C, 0, p1 } }, three_bytes, l35_bad },
 	{ "L36", 1, 0, CASHMERE, { { A, 0, l36_a }, { B, 0, l36_b } }, NULL, first_is_0 },
+	{ "L42", 0, 2, HLRC, { { A, 0, l42_0 }, { B, 0, l42_1 }, { C, 0, l42_2 }, { A, 1, l42_3 }, { B, 1, l42_4 }, { C, 1, l42_5 } },
+	  l42_look, first_is_0 },
 	{ .name = NULL },
 };

@@ -13,14 +13,14 @@ from scene import all_told, expect, policy_of, ranks, region, sums, sums_agree, 
 
 AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diffpath", ("msg", "write", "auto")),
-        ("diff", ("orig", "pipe:4096:1", "pipe:32768:4")),
+        ("diff", ("orig", "pipe:4096:1", "pipe:32768:4,merge=live")),
         ("sync", ("msg", "rdma", "rdma,algo=array")),
         ("grain", ("1,around=again", "4", "8")))
 # And below the other way to know who has copies.
 CASHMERE = (("consistency", ("cashmere",)),
             ("home", ("rr", "first-touch", "migrate", "migrate@barrier")),
             ("metadata", ("msg", "rdma")),
-            ("fetch", ("copy", "nocopy")),
+            ("fetch", ("copy", "nocopy,merge=live")),
             ("diff", ("orig", "pipe:32768:4")),
             ("diffpath", ("msg", "write", "auto")),
             ("sync", ("msg", "rdma")),

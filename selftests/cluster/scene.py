@@ -357,19 +357,15 @@ def all_told(c, name):
 
 def _disagree(grown):
     """What is wrong with the sums; an empty list if nothing is."""
+    # What was read by the asker, or multicast, nobody sent to anybody.
     had = grown["page_transfers"] + grown["zero_replies"] - grown["page_reads"] - grown["bcast_hits"]
-    given = grown["fetches_served"] + grown["excl_breaks"] + grown["migrations"]
-    sent, taken = grown["notices_sent"], grown["notices_received"]
+    notices = grown["notices_sent"] + grown["notices_read"], grown["notices_received"] + grown["notices_dropped"]
     rules = (
         (grown["diffs"] == grown["diffs_applied"],
          f"{grown['diffs']} diffs sent, {grown['diffs_applied']} applied"),
-        # Of interval records, which come by several ways and may be of programs before, the second of a kind is dropped; with
-        # sync=rdma they are read from their writers' logs, and nobody sends them. For cashmere: all_told().
-        (sent >= taken or grown["xfer_reads"] > grown["page_reads"],
-         f"{sent} notices sent, {taken} received"),
-        # Pages that were read and multicasts apart, each came from who served it, gave it back or was home before;
-        # what a notice made stale on its way, and a right without bytes, was served and is not had.
-        (had <= given, f"{had} pages had, {given} served, given back and moved"),
+        (notices[0] == notices[1], f"{notices[0]} notices sent and read, {notices[1]} received and dropped"),
+        (grown["pages_sent"] == had + grown["pages_dropped"],
+         f"{grown['pages_sent']} pages sent, {had} had and {grown['pages_dropped']} dropped"),
         (grown["migrations"] <= grown["migration_attempts"],
          f"{grown['migrations']} homes moved, {grown['migration_attempts']} were to"),
         (grown["prefetch_hits"] + grown["prefetch_wasted"] <= grown["prefetch_issued"],

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The acquire of a thread in steps: its turn, notices, waiting out faults, unmapping. Ends
- * the operation it belongs to.
+ * The acquire of a thread in steps: its turn, notices, merges, waiting out faults, unmapping, waiting
+ * for the merges. Ends the operation it belongs to.
  */
 #include "thread.h"
 #include "interval.h"
+#include "live.h"
 
 void acquire_begin(struct thread *t)
 {
@@ -26,7 +27,11 @@ void acquire_begin(struct thread *t)
 
 static void after_batch(struct thread *t)
 {
-	t->state = t->more ? TS_ACQ_NEXT : TS_ACQ_END;
+	t->n_out = 0;
+	if (t->n_live)
+		t->state = TS_ACQ_LIVE;
+	else
+		t->state = t->more ? TS_ACQ_NEXT : TS_ACQ_END;
 }
 
 static void will_zap(struct thread *t)
@@ -52,8 +57,48 @@ void acquire_next(struct thread *t)
 	} else {
 		for (i = 0; i < t->n_out; i++)
 			n->walks[page_number(t->out[i])]++;
-		will_zap(t);
+		t->i_out = 0;
+		if (t->n_out && w.set.live)
+			t->state = TS_ACQ_MERGE;
+		else
+			will_zap(t);
 	}
+}
+
+void acquire_merge(struct thread *t)
+{
+	struct node *n = node_of(t);
+	struct dsm_page *p = t->out[t->i_out];
+	struct dsm_actions acts;
+	bool live;
+
+	step_begin(n, &acts);
+	live = dsm_live_merge(&n->e, p, &acts);
+	step_end(n, &acts);
+	if (live) {
+		say("%s has p%u merged", thread_name(t), page_number(p));
+		t->live[t->n_live++] = p;
+		t->out[t->i_out] = t->out[--t->n_out];
+	} else {
+		t->i_out++;
+	}
+	if (t->i_out == t->n_out)
+		will_zap(t);
+}
+
+void acquire_live(struct thread *t)
+{
+	struct node *n = node_of(t);
+	struct dsm_page *p = t->live[--t->n_live];
+	bool merged = dsm_live_merged(p);
+
+	say("%s finds p%u %s", thread_name(t), page_number(p), merged ? "merged" : "not merged");
+	if (merged)
+		n->walks[page_number(p)]--;
+	else
+		t->out[t->n_out++] = p;
+	if (!t->n_live)
+		will_zap(t);
 }
 
 void acquire_invalidate(struct thread *t)

@@ -83,25 +83,26 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 		s->first_touch = false;
 	s->fanout = 1 + random_below(random, 2);
 	s->predict = l->flags & LITMUS_MIGRATE && !(l->flags & LITMUS_BCAST) && random_below(random, 2);
+	s->live = l->flags & LITMUS_SC ? 0 : random_below(random, 3);
 }
 
 static void print_setting(const struct setting *s)
 {
-	printf("%u%u-%u%u-%u%u-%u%u-%u-%u-%u-%u%u-%u%u%u-%u%u-%u%u-%u%u%u%u-%u-%u%u", s->home[0], s->home[1], s->lock_at[0],
+	printf("%u%u-%u%u-%u%u-%u%u-%u-%u-%u-%u%u-%u%u%u-%u%u-%u%u-%u%u%u%u-%u-%u%u%u", s->home[0], s->home[1], s->lock_at[0],
 	       s->lock_at[1], s->barrier_at[0], s->barrier_at[1], s->flag_at[0], s->flag_at[1], s->sync_at, s->log_cap, s->lock_cap,
 	       s->late_dma, s->own_mm, s->batch, s->flushers, s->first_touch, s->pipe, s->lone_records, s->fetch,
 	       s->untold, s->fast, s->diffpath, s->rdma, s->keep,
-	       s->hasty, s->fanout, s->predict);
+	       s->hasty, s->fanout, s->predict, s->live);
 }
 
 static bool parse_setting(const char *text, struct setting *s)
 {
-	unsigned int a[27];
+	unsigned int a[28];
 	u32 i;
 
-	if (sscanf(text, "%1u%1u-%1u%1u-%1u%1u-%1u%1u-%1u-%u-%u-%1u%1u-%1u%1u%1u-%1u%1u-%1u%1u-%1u%1u%1u%1u-%1u-%1u%1u", &a[0], &a[1], &a[2], &a[3],
+	if (sscanf(text, "%1u%1u-%1u%1u-%1u%1u-%1u%1u-%1u-%u-%u-%1u%1u-%1u%1u%1u-%1u%1u-%1u%1u-%1u%1u%1u%1u-%1u-%1u%1u%1u", &a[0], &a[1], &a[2], &a[3],
 		   &a[4], &a[5], &a[6], &a[7], &a[8], &a[9], &a[10], &a[11], &a[12], &a[13], &a[14], &a[15], &a[16], &a[17],
-		   &a[18], &a[19], &a[20], &a[21], &a[22], &a[23], &a[24], &a[25], &a[26]) != 27)
+		   &a[18], &a[19], &a[20], &a[21], &a[22], &a[23], &a[24], &a[25], &a[26], &a[27]) != 28)
 		return false;
 	for (i = 0; i < 9; i++)
 		if (a[i] >= MAX_NODES)
@@ -112,7 +113,7 @@ static bool parse_setting(const char *text, struct setting *s)
 		.own_mm = a[12], .batch = a[13], .flushers = a[14], .first_touch = a[15],
 		.pipe = a[16], .lone_records = a[17], .fetch = a[18], .untold = a[19],
 		.fast = a[20], .diffpath = a[21], .rdma = a[22], .keep = a[23], .hasty = a[24], .fanout = a[25],
-		.predict = a[26],
+		.predict = a[26], .live = a[27],
 	};
 	return s->batch && s->batch <= MAX_PAGES && s->flushers && s->flushers <= MAX_FLUSHERS;
 }

@@ -184,6 +184,7 @@ void litmus_csm_init(void);
  * @hasty:      recalls per node that do not wait until the page was used
  * @fanout:     of barriers
  * @predict:    home=migrate: predict=on
+ * @live:       merge=live: 1; 2: and nobody has the patience to wait for it
  */
 struct setting {
 	u8 home[MAX_PAGES];
@@ -209,6 +210,7 @@ struct setting {
 	u8 hasty;
 	u8 fanout;
 	bool predict;
+	u8 live;
 };
 
 /* ---- world ---- */
@@ -230,9 +232,11 @@ enum thread_state {
 	TS_REL_DONE,	/* release done, second half of the operation */
 	TS_ACQ,		/* acquire: begin */
 	TS_ACQ_NEXT,
+	TS_ACQ_MERGE,	/* ask for pages that stay mapped while they are merged */
 	TS_ACQ_INVAL,	/* invalidate all pages, one after the other */
 	TS_ACQ_LOCK,	/* take and drop the page lock of each page */
 	TS_ACQ_ZAP,	/* remove the entries */
+	TS_ACQ_LIVE,	/* wait until they are merged */
 	TS_ACQ_END,
 	TS_DYING,	/* killed: locks held are given up */
 	TS_DONE,
@@ -261,8 +265,10 @@ struct thread {
 	u16 read[MAX_PAGES][DSM_PAGE_BYTES];	/* store that it read last, plus one */
 	u64 bucket_seq;
 	struct dsm_page *out[MAX_PAGES + DSM_NOTICES_PER_RECORD];
+	struct dsm_page *live[MAX_PAGES + DSM_NOTICES_PER_RECORD];
 	int n_out;
 	int i_out;
+	int n_live;
 	bool more;
 	int status;
 	u8 episode[MAX_KEYS];

@@ -7,6 +7,7 @@
 #include "thread.h"
 #include "barrier.h"
 #include "flag.h"
+#include "live.h"
 #include "rlock.h"
 #include "release.h"
 
@@ -573,6 +574,8 @@ bool thread_enabled(const struct thread *t)
 		return !n->lock_of[t->at];
 	case TS_BLOCKED:
 		return t->woken;
+	case TS_ACQ_LIVE:
+		return w.set.live > 1 || !dsm_live_merging(&n->e, t->live[t->n_live - 1]);
 	case TS_ACQ_LOCK:
 		return !n->lock_of[page_number(t->out[t->i_out])];
 	case TS_DONE:
@@ -617,6 +620,12 @@ void thread_step(struct thread *t)
 		break;
 	case TS_ACQ_NEXT:
 		acquire_next(t);
+		break;
+	case TS_ACQ_MERGE:
+		acquire_merge(t);
+		break;
+	case TS_ACQ_LIVE:
+		acquire_live(t);
 		break;
 	case TS_ACQ_INVAL:
 		acquire_invalidate(t);

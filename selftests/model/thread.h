@@ -37,8 +37,10 @@ void access_install(struct thread *t);
 
 void acquire_begin(struct thread *t);
 void acquire_next(struct thread *t);
+void acquire_merge(struct thread *t);
 void acquire_invalidate(struct thread *t);
 void acquire_zap(struct thread *t);
+void acquire_live(struct thread *t);
 void acquire_end(struct thread *t);
 
 #endif

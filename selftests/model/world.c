@@ -279,6 +279,7 @@ static void make_space(struct node *n, struct dsm_space *space, u32 nodes, bool 
 	if (w.l->flags & LITMUS_MIGRATE)
 		space->policy.home = DSM_HOME_MIGRATE;
 	space->policy.predict = s->predict;
+	space->policy.merge = s->live ? DSM_MERGE_LIVE : DSM_MERGE_FAULT;
 	if (w.l->flags & LITMUS_AT_BARRIER)
 		space->policy.home = DSM_HOME_MIGRATE_BARRIER;
 	space->policy.block_pages = 1;

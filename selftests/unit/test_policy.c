@@ -140,12 +140,12 @@ static const struct good goods[] = {
 	  BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=off") },
 	/* The longest text there is fits into what travels. */
 	{ "consistency=cashmere,home=block:4294967295,diff=pipe:65536:8,data=rdma-w,fetch=copy,grain=8,"
-	  "metadata=rdma,sync=rdma,algo=array,bcast=adaptive,around=again,level=1",
+	  "metadata=rdma,sync=rdma,algo=array,bcast=adaptive,around=again,level=1,merge=live",
 	  HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .block_pages = 4294967295u, .fetch = DSM_FETCH_COPY, .diffpath = DSM_DIFFPATH_WRITE,
 	       .grain_log2 = 3, .sync = DSM_SYNC_RDMA, .metadata = DSM_METADATA_RDMA, .algo = DSM_ALGO_ARRAY, .bcast = DSM_BCAST_ADAPTIVE,
-	       .around = DSM_AROUND_AGAIN, .level = DSM_LEVEL_ONE, .pipe_bytes = 65536, .pipe_depth = 8),
+	       .around = DSM_AROUND_AGAIN, .level = DSM_LEVEL_ONE, .merge = DSM_MERGE_LIVE, .pipe_bytes = 65536, .pipe_depth = 8),
 	  CSM_BACK("block:4294967295", "pipe:65536:8",
-	       "fetch=copy,diffpath=write,grain=8,metadata=rdma,sync=rdma,algo=array,bcast=adaptive,around=again,level=1") },
+	       "fetch=copy,diffpath=write,grain=8,metadata=rdma,sync=rdma,algo=array,bcast=adaptive,around=again,level=1,merge=live") },
 };
 
 #pragma GCC diagnostic pop
@@ -155,7 +155,7 @@ static bool same(const struct dsm_policy *a, const struct dsm_policy *b)
 	return a->consistency == b->consistency && a->home == b->home && a->block_pages == b->block_pages &&
 	       a->fetch == b->fetch && a->diff == b->diff && a->diffpath == b->diffpath &&
 	       a->grain_log2 == b->grain_log2 && a->metadata == b->metadata && a->sync == b->sync && a->algo == b->algo &&
-	       a->bcast == b->bcast && a->predict == b->predict && a->around == b->around && a->level == b->level && a->pipe_depth == b->pipe_depth &&
+	       a->bcast == b->bcast && a->predict == b->predict && a->around == b->around && a->level == b->level && a->merge == b->merge && a->pipe_depth == b->pipe_depth &&
 	       a->pipe_bytes == b->pipe_bytes;
 }
 
@@ -185,7 +185,7 @@ struct refused {
 
 #define PRESETS "hlrc[-copy|-nocopy|-orig|-pipe|-rdma] csm-{dms,ms,s,none,ms-mg,none-mg,adb} sc auto"
 #define KNOWN \
-	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level"
+	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level, merge"
 #define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
 #define METADATA_CSM \
 	"metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told"
@@ -197,7 +197,7 @@ struct refused {
 #define BARRIER_METADATA \
 	"home=migrate@barrier needs metadata=msg: a home must know who has the only copy before it moves"
 #define SC_HOME "consistency=sc needs home=block or rr: who may write is decided at a home that does not move"
-#define SC_MOVES "consistency=sc has no fetch, diff, diffpath, grain or around: a page comes with its right, whole"
+#define SC_MOVES "consistency=sc has no fetch, diff, diffpath, grain, around or merge: a page comes with its right, whole"
 #define BCAST_FETCH \
 	"bcast=adaptive needs fetch=copy: a home counts who asks, and what it sends is the page of one moment"
 #define BCAST_HOME \
@@ -208,7 +208,7 @@ struct refused {
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" }
 static const struct refused refusals[] = {
-	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("metadata", "x", "msg or rdma"),
+	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("merge", "x", "fault or live"), ONE_OF("metadata", "x", "msg or rdma"),
 	{ "metadata=rdma", -EINVAL, METADATA_CSM }, { "csm-ms,consistency=hlrc", -EINVAL, METADATA_CSM },
 	{ "hlrc-rdma,metadata=rdma", -EINVAL, METADATA_CSM }, { "sc,metadata=rdma", -EINVAL, METADATA_CSM },
 	{ "csm-dms,home=migrate", -EINVAL, MIGRATE_DIFF },
@@ -229,6 +229,7 @@ static const struct refused refusals[] = {
 	{ "sc,home=first-touch", -EINVAL, SC_HOME }, { "home=first-touch,consistency=sc", -EINVAL, SC_HOME },
 	{ "sc,fetch=read", -EINVAL, SC_MOVES }, { "fetch=read,consistency=sc", -EINVAL, SC_MOVES },
 	{ "consistency=sc,diff=pipe", -EINVAL, SC_MOVES }, { "sc,around=on", -EINVAL, SC_MOVES },
+	{ "sc,merge=live", -EINVAL, SC_MOVES }, { "merge=live,consistency=sc", -EINVAL, SC_MOVES },
 	{ "sc,grain=8", -EINVAL, SC_MOVES }, { "sc,data=rdma", -EINVAL, SC_MOVES },
 	{ "hlrc-copy,diffpath=write,consistency=sc", -EINVAL, SC_MOVES },
 	{ "preset=", -EINVAL, "unknown preset ''; use " PRESETS },

@@ -110,6 +110,11 @@ static const struct {
 	[DSM_STAT_HEARTBEATS] = { "heartbeats", "heartbeats sent" },
 	[DSM_STAT_CREDITS] = { "credits", "messages sent that only gave credit" },
 	[DSM_STAT_ANSWERS_FIRST] = { "answers_first", "answers sent while ones with a page waited" },
+	[DSM_STAT_PAGES_SENT] = { "pages_sent", "pages sent to who asked, or to their home" },
+	[DSM_STAT_PAGES_DROPPED] = { "pages_dropped", "such that came too late" },
+	[DSM_STAT_NOTICES_READ] = { "notices_read", "sync=rdma: notices read from another's board" },
+	[DSM_STAT_NOTICES_DROPPED] = { "notices_dropped", "notices that were known already" },
+	[DSM_STAT_MERGES_LIVE] = { "merges_live", "merge=live: merges that an acquire began" },
 };
 
 /* Counters that regions have; the others are of the node only. */
