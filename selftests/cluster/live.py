@@ -12,12 +12,13 @@ ROOM = 96
 OPTIONS = {"nodes": 3, "module_args": [f"twins_max={ROOM}"]}
 PAGES = ROOM // 2 - 8
 MANY = 2 * ROOM
-TURNS = 12
+TURNS = 6
 FAULTS = ("read_faults", "write_faults")
 
 
 def _grown(node, before):
-    return {name: counters(node)[name] - value for name, value in before.items()}
+    now = counters(node)
+    return {name: now[name] - value for name, value in before.items()}
 
 
 def _acquire_beside(c, merge, *policy):
@@ -76,10 +77,11 @@ def twins_go_home_early(c):
         with region(c, "4M", "around=off", *policy) as name, actors(name, *c.nodes) as group:
             for turn in range(TURNS):
                 writer, value = group[turn % len(group)], 10000 * (turn + 1)
-                before = counters(c.nodes[turn % len(group)])["diffs"]
+                node = c.nodes[turn % len(group)]
+                before = counters(node)["diffs"]
                 writer.want(0, "lock", 7)
                 writer.want(0, "fill", 0, MANY, PAGE, value)
-                early = counters(c.nodes[turn % len(group)])["diffs"] - before
+                early = counters(node)["diffs"] - before
                 writer.want(0, "unlock", 7)
                 for a in group:
                     a.want(0, "lock", 7)
