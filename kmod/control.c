@@ -550,6 +550,9 @@ static void serve(struct work_struct *work)
 	case DSM_CONTROL_CLAIM:
 		err = dsm_homes_serve(n, &q->msg);
 		break;
+	case DSM_CONTROL_FORGET:
+		err = dsm_homes_forget(n, q->from, &q->msg);
+		break;
 	case DSM_CONTROL_CREATE:
 		err = decide_create(n, &q->msg);
 		break;

@@ -53,8 +53,9 @@ bool dsm_turn_hold(struct dsm_control_request *q);
 void dsm_turn_peer_lost(struct dsm_node *n, u16 node);
 void dsm_turn_drain(struct dsm_node *n);
 
-/* homes.c: HOMES and TOUCH. */
+/* homes.c: HOMES, TOUCH and CLAIM; FORGET. */
 int dsm_homes_serve(struct dsm_node *n, struct dsm_wire_control *msg);
+int dsm_homes_forget(struct dsm_node *n, u16 home, struct dsm_wire_control *msg);
 
 /* Leaving: no request is being served any more on return. */
 void dsm_control_drain(struct dsm_node *n);

@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include "control.h"
 #include "core/move.h"
+#include "core/moves.h"
 #include "core/page.h"
 #include "shell.h"
 
@@ -15,15 +16,58 @@
 #define HOMES_PAGES (DSM_HOMES_WORDS * 64)
 
 /**
- * dsm_node_unclaim() - the pages homed here go to the next nodes that touch them
- * @r: region
+ * dsm_homes_forget() - a member wants to give pages away that it homes
+ * @n:    node
+ * @home: member
+ * @msg:  FORGET
  *
- * Threads of this node claim a page by touching it too, so what is mapped of them is unmapped.
+ * On return nothing is on its way that is written to one of them without its processor, nor will be until it has
+ * answered anew. Also what is dirty here is flushed.
  *
- * Context: process; sleeps, not for other nodes.
- * Return: 0, -EOPNOTSUPP homes of this region do not move, or were named.
+ * Context: process; waits for the homes of what this node has written.
+ * Return: 0, also if the region is not used here.
  */
-int dsm_node_unclaim(struct dsm_region *r)
+int dsm_homes_forget(struct dsm_node *n, u16 home, struct dsm_wire_control *msg)
+{
+	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
+	struct dsm_page *p;
+	unsigned long idx;
+
+	if (IS_ERR(r))
+		return 0;
+	xa_for_each(&r->table, idx, p) {
+		spin_lock(&n->lock);
+		dsm_moves_forget(p, home);
+		spin_unlock(&n->lock);
+		cond_resched();
+	}
+	dsm_node_region_put(r);
+	/* What was for a home that is lost is under way no more. */
+	dsm_release_wait(n);
+	return 0;
+}
+
+static int all_forget(struct dsm_region *r)
+{
+	struct dsm_node *n = r->node;
+	u64 others = READ_ONCE(n->joined) & ~BIT_ULL(n->engine->self);
+	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
+	int ret = 0;
+
+	if (!msg)
+		return -ENOMEM;
+	for (; others && !ret; others &= others - 1) {
+		*msg = (struct dsm_wire_control){ .op = DSM_CONTROL_FORGET, .region.id = cpu_to_le32(r->id) };
+		ret = dsm_control_call(n, __ffs64(others), msg);
+		/* A lost node writes no more. */
+		if (ret == -EHOSTDOWN)
+			ret = 0;
+	}
+	kfree(msg);
+	return ret;
+}
+
+static void mark_unclaimed(struct dsm_region *r)
 {
 	struct dsm_run run[RUNS];
 	struct dsm_page *p;
@@ -31,8 +75,6 @@ int dsm_node_unclaim(struct dsm_region *r)
 	u32 n = 0;
 	bool mine;
 
-	if (!dsm_policy_unclaims(&r->space->policy) || READ_ONCE(r->named))
-		return -EOPNOTSUPP;
 	xa_for_each(&r->table, idx, p) {
 		spin_lock(&r->node->lock);
 		mine = dsm_move_unclaim(r->node->engine, p);
@@ -51,7 +93,40 @@ int dsm_node_unclaim(struct dsm_region *r)
 	}
 	if (n)
 		dsm_mm_zap(r->mm, run, n, dsm_shell_frame_of, r);
-	return 0;
+}
+
+static void count_unclaiming(struct dsm_region *r, int more)
+{
+	spin_lock(&r->node->lock);
+	r->space->moves.unclaiming += more;
+	spin_unlock(&r->node->lock);
+}
+
+/**
+ * dsm_node_unclaim() - the pages homed here go to the next nodes that touch them
+ * @r: region
+ *
+ * Threads of this node claim a page by touching it too, so what is mapped of them is unmapped.
+ *
+ * Context: process; waits killably for all nodes, if they write pages remotely.
+ * Return: 0; -EOPNOTSUPP homes of this region do not move, or were named; -EINTR; -ENOMEM.
+ */
+int dsm_node_unclaim(struct dsm_region *r)
+{
+	bool settles = dsm_policy_settles(&r->space->policy);
+	int ret = 0;
+
+	if (!dsm_policy_unclaims(&r->space->policy) || READ_ONCE(r->named))
+		return -EOPNOTSUPP;
+	if (settles) {
+		count_unclaiming(r, 1);
+		ret = all_forget(r);
+	}
+	if (!ret)
+		mark_unclaimed(r);
+	if (settles)
+		count_unclaiming(r, -1);
+	return ret;
 }
 
 static_assert(sizeof_field(struct dsm_ioc_homes, pages) == DSM_HOMES_WORDS * sizeof(u64));

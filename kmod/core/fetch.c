@@ -469,7 +469,8 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 	case DSM_PAGE_STATUS_CAST:
 		if (!dsm_bcast_takes(e, p) || body.grant != DSM_GRANT_NONE)
 			return -EPROTO;
-		p->flags |= DSM_PF_HOMED;
+		if (!(p->flags & DSM_PF_LOOSE))
+			p->flags |= DSM_PF_HOMED;
 		return dsm_bcast_on_told(e, p, le64_to_cpu(body.ver), r, acts);
 	case DSM_PAGE_STATUS_HOME:
 		err = take_home(e, p, le64_to_cpu(body.ver));

@@ -133,6 +133,22 @@ void dsm_moves_peer_lost(struct dsm_engine *e, u16 node)
 }
 
 /**
+ * dsm_moves_forget() - a page's home is about to give pages away
+ * @p:    page
+ * @home: node
+ *
+ * What is written remotely is so by releases that are open: who calls this waits for these, and tells @home then
+ * (mutants M122, M134).
+ *
+ * Context: engine lock held.
+ */
+void dsm_moves_forget(struct dsm_page *p, u16 home)
+{
+	if (p->home == home && !dsm_page_is_sc(p))
+		forget_home(p);
+}
+
+/**
  * dsm_moves_settled() - does a page stay where it is until what is begun now has ended?
  * @p: page homed elsewhere, in a region with first touch
  *
@@ -153,7 +169,7 @@ bool dsm_moves_settled(const struct dsm_page *p)
  */
 bool dsm_moves_alone(const struct dsm_page *p)
 {
-	return dsm_policy_moves_at_barriers(&p->space->policy) && !dsm_moves_settled(p);
+	return dsm_policy_settles(&p->space->policy) && !dsm_moves_settled(p);
 }
 
 /**
@@ -168,8 +184,8 @@ bool dsm_moves_alone(const struct dsm_page *p)
  */
 bool dsm_moves_loose(const struct dsm_page *p)
 {
-	return dsm_policy_moves_at_barriers(&p->space->policy) &&
-	       (p->space->moves.quiet || p->flags & DSM_PF_UNCLAIMED);
+	return dsm_policy_settles(&p->space->policy) &&
+	       (p->space->moves.quiet || p->space->moves.unclaiming || p->flags & DSM_PF_UNCLAIMED);
 }
 
 /* ---- homes ---- */

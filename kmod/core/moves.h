@@ -9,6 +9,10 @@
  * the region have said so, the departure names pages that may move; nobody reads or writes those remotely any more
  * before their home has said anew that they live there. From then on they are pages as with home=migrate: who was
  * proposed asks for them when it writes, and what comes too late goes back (move.h). Never delays a barrier.
+ *
+ * Pages that are to be claimed anew (DSM_IOC_UNCLAIM) are the same for who writes them remotely: a home that wants to give
+ * pages away says in each answer that it is in doubt ("unclaiming"), asks all nodes to forget that it has ever answered,
+ * and marks its pages when all have done so and have no diffs of before under way.
  */
 #ifndef DSM_CORE_MOVES_H
 #define DSM_CORE_MOVES_H
@@ -25,12 +29,14 @@ struct dsm_space;
  * @n:     their number
  * @root:  who was told that this node is quiet
  * @quiet: by which report, its request id; 0: it is not
+ * @unclaiming: threads that are asking others to forget that this node is a home
  */
 struct dsm_moves {
 	struct dsm_wire_move at[DSM_MOVES_TOLD];
 	u16 n;
 	u16 root;
 	u32 quiet;
+	u32 unclaiming;
 };
 
 /* ---- nodes ---- */
@@ -43,6 +49,8 @@ void dsm_moves_depart(struct dsm_engine *e, struct dsm_space *s, u16 from, u32 x
 void dsm_moves_peer_lost(struct dsm_engine *e, u16 node);
 /* The same for a page, within its own step. */
 void dsm_moves_page_lost(struct dsm_page *p, u16 node);
+/* @home wants to give its pages away: it has not answered yet. */
+void dsm_moves_forget(struct dsm_page *p, u16 home);
 /* Can nobody have made this page move, for as long as what is begun now is under way? Not only at its home. */
 bool dsm_moves_settled(const struct dsm_page *p);
 /* If not, its diff goes alone in a message, to come back if need be. */

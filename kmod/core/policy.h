@@ -116,15 +116,20 @@ static inline bool dsm_policy_moves_at_barriers(const struct dsm_policy *p)
 	return p->home == DSM_HOME_MIGRATE_BARRIER;
 }
 
-/*
- * May a page be claimed anew at any time? What goes to an old home comes back, which a diff can that is alone in its
- * message; and the old one must know who has copies.
- */
+/* May a page be claimed anew at any time (DSM_IOC_UNCLAIM)? The old home must know who has copies. */
 static inline bool dsm_policy_unclaims(const struct dsm_policy *p)
 {
-	return dsm_policy_claims(p) && !dsm_policy_moves_at_barriers(p) &&
-	       p->consistency == DSM_CONSISTENCY_CASHMERE && p->diff == DSM_DIFF_MODE_ORIG &&
-	       p->diffpath == DSM_DIFFPATH_MSG;
+	return dsm_policy_claims(p) && !dsm_policy_moves_at_barriers(p) && p->consistency == DSM_CONSISTENCY_CASHMERE;
+}
+
+/*
+ * Are pages written at their homes, or their diffs packed with others'? Then writers have to know that a home stays (moves.h):
+ * what goes to an old one comes back only if it is a diff, and alone in its message.
+ */
+static inline bool dsm_policy_settles(const struct dsm_policy *p)
+{
+	return dsm_policy_moves_at_barriers(p) ||
+	       (dsm_policy_unclaims(p) && (p->diff != DSM_DIFF_MODE_ORIG || p->diffpath != DSM_DIFFPATH_MSG));
 }
 
 /* May homes move at all? */

@@ -549,6 +549,7 @@ enum dsm_control_op {
 	DSM_CONTROL_HOMES,		/* to any: which pages from @first on have their home there? */
 	DSM_CONTROL_TOUCH,		/* to any: read these; reply: those homed there then */
 	DSM_CONTROL_CLAIM,		/* the same, and homes there are not to be claimed anew */
+	DSM_CONTROL_FORGET,		/* to all: the sender's pages may move; reply: nothing is written to them remotely */
 	DSM_CONTROL_OP_END
 };
 

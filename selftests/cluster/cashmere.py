@@ -5,7 +5,7 @@ import errno
 
 import loss
 import moves
-from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, expect, living, ranks, region
+from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, expect, living, ranks, region, sums
 from vm import clock
 
 PAGE = 4096
@@ -263,10 +263,21 @@ def mg_predicted(c):
 def roi_homes(c):
     """First touch counts anew: pages go to who uses them from then on, where homes move."""
     for settings, moves in ((("preset=csm-none",), 1), (("preset=csm-none-mg",), 1), (("preset=csm-ms",), 1),
-                            (("preset=csm-dms",), 0), (("home=first-touch",), 0)):
+                            (("preset=csm-dms",), 1), (("preset=csm-adb",), 1),
+                            (("preset=csm-none", "diff=pipe", "diffpath=auto"), 1), (("home=first-touch",), 0)):
         with region(c, "1M", *settings) as name:
             ranks(c, ["roi", name, 20, moves], ppn=1)
     # Named ones stay.
     c.nodes[0].write(b"0 0 256\n", "/tmp/roi-homes")
     with region(c, "1M", "preset=csm-none", "home=list:/tmp/roi-homes") as name:
         ranks(c, ["roi", name, 20, 0], ppn=1)
+
+
+def homes_claimed_anew_under_load(c):
+    """DSM_IOC_UNCLAIM again and again while pages are written, directly and packed, too: nothing is lost."""
+    for settings in (("preset=csm-none",), ("preset=csm-dms",), ("preset=csm-adb",),
+                     ("preset=csm-none", "diff=pipe", "diffpath=auto")):
+        before = sums(c)["migrations"]
+        with region(c, "1M", *settings) as name:
+            ranks(c, ["claims", name, 120], ppn=1, timeout=120)
+        expect(sums(c)["migrations"] > before, f"{settings}: no home moved")

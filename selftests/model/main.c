@@ -73,7 +73,9 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	}
 	if (l->flags & LITMUS_AT_BARRIER)
 		s->first_touch = true;
-	if (l->flags & (LITMUS_MIGRATE | LITMUS_MOVES)) {
+	if (l->flags & LITMUS_MOVES)
+		s->first_touch = true;
+	if (l->flags & LITMUS_MIGRATE) {
 		s->first_touch = true;
 		s->pipe = 0;
 		s->diffpath = DSM_DIFFPATH_MSG;

@@ -238,6 +238,8 @@ enum thread_state {
 	TS_ACQ_ZAP,	/* remove the entries */
 	TS_ACQ_LIVE,	/* wait until they are merged */
 	TS_ACQ_END,
+	TS_FORGET,	/* ask one node after the other to forget that this one is a home */
+	TS_FORGOTTEN,	/* until what they wrote before is acknowledged; then mark what is to be claimed anew */
 	TS_DYING,	/* killed: locks held are given up */
 	TS_DONE,
 };
@@ -269,6 +271,7 @@ struct thread {
 	int n_out;
 	int i_out;
 	int n_live;
+	u64 target[MAX_NODES];	/* releases of before, at each node that forgets */
 	bool more;
 	int status;
 	u8 episode[MAX_KEYS];

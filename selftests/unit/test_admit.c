@@ -37,7 +37,8 @@ static void every_request_is_decided_or_applied_or_only_asks(void **state)
 
 	for (op = 1; op < DSM_CONTROL_OP_END; op++) {
 		const bool asks = op == DSM_CONTROL_REGION_GET || op == DSM_CONTROL_HOMES ||
-				  op == DSM_CONTROL_TOUCH || op == DSM_CONTROL_CLAIM;
+				  op == DSM_CONTROL_TOUCH || op == DSM_CONTROL_CLAIM ||
+				  op == DSM_CONTROL_FORGET;
 		u32 found = asks;
 
 		for (i = 0; i < ARRAY_SIZE(decided); i++)

@@ -417,9 +417,9 @@ static void homes_that_cannot_move_are_not_unclaimed(void **state)
 {
 	world_store(A, 0, 0, 1);
 	assert_false(dsm_move_unclaim(world_engine(B), world_page(B, 0)));
-	w.node[A].space.policy.diff = DSM_DIFF_MODE_PIPE;
+	w.node[A].space.policy.home = DSM_HOME_MIGRATE_BARRIER;
 	assert_false(dsm_move_unclaim(world_engine(A), world_page(A, 0)));
-	w.node[A].space.policy.diff = DSM_DIFF_MODE_ORIG;
+	w.node[A].space.policy.home = DSM_HOME_FIRST_TOUCH;
 	assert_true(dsm_move_unclaim(world_engine(A), world_page(A, 0)));
 }
 
