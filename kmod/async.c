@@ -8,7 +8,8 @@
  * its waiter a work item takes the next step: first the release, then the request itself, then
  * the acquire. One party at a time works on an operation (@busy): the caller who starts it, later
  * its work item. All others (the engine's wake, a timer, whoever cancels) leave a note and kick.
- * Never blocks for the network, never knows who asked: that is ctl's business.
+ * Never blocks for the network itself, but perhaps for a thread whose acquire has pages merged (merge=live); never knows
+ * who asked: that is ctl's business.
  */
 #include <linux/slab.h>
 #include "core/barrier.h"

@@ -505,6 +505,29 @@ static bool wait_turn(struct dsm_node *n, struct dsm_wait *wait)
 }
 
 /**
+ * dsm_acquire_settle() - no acquire has pages that it found before
+ * @n: node
+ *
+ * Context: process; sleeps until the acquires under way have ended.
+ */
+void dsm_acquire_settle(struct dsm_node *n)
+{
+	struct dsm_actions acts;
+	struct dsm_wait wait;
+	bool turn;
+
+	dsm_wait_init(&wait);
+	spin_lock(&n->lock);
+	turn = dsm_acq_begin(n->engine, &wait.w);
+	spin_unlock(&n->lock);
+	if (!turn)
+		wait_for_completion(&wait.done);
+	dsm_step_begin(n, &acts);
+	dsm_acq_end(n->engine, &acts);
+	dsm_step_end(n, &acts);
+}
+
+/**
  * dsm_acquire_apply() - apply all knowledge of this node: the second half of every acquire
  * @n:     node
  * @merge: regions with merge=live have pages merged; else they are unmapped like others

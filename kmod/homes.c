@@ -24,8 +24,8 @@
  * On return nothing is on its way that is written to one of them without its processor, nor will be until it has
  * answered anew. Also what is dirty here is flushed.
  *
- * Context: process; waits for the homes of what this node has written.
- * Return: 0, also if the region is not used here.
+ * Context: process; waits for the homes of what this node has written, but not for ever.
+ * Return: 0, also if the region is not used here; -EBUSY a home lives and does not acknowledge.
  */
 int dsm_homes_forget(struct dsm_node *n, u16 home, struct dsm_wire_control *msg)
 {
@@ -42,15 +42,14 @@ int dsm_homes_forget(struct dsm_node *n, u16 home, struct dsm_wire_control *msg)
 		cond_resched();
 	}
 	dsm_node_region_put(r);
-	/* What was for a home that is lost is under way no more. */
-	dsm_release_wait(n);
-	return 0;
+	return dsm_regions_settle_within(n, DSM_LAST_DIFFS) ? -EBUSY : 0;
 }
 
 static int all_forget(struct dsm_region *r)
 {
 	struct dsm_node *n = r->node;
-	u64 others = READ_ONCE(n->joined) & ~BIT_ULL(n->engine->self);
+	/* Not only who is known to have joined: it may use the region already. */
+	u64 others = READ_ONCE(n->engine->alive) & ~BIT_ULL(n->engine->self);
 	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	int ret = 0;
 
@@ -109,7 +108,8 @@ static void count_unclaiming(struct dsm_region *r, int more)
  * Threads of this node claim a page by touching it too, so what is mapped of them is unmapped.
  *
  * Context: process; waits killably for all nodes, if they write pages remotely.
- * Return: 0; -EOPNOTSUPP homes of this region do not move, or were named; -EINTR; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP homes of this region do not move, or were named; -EBUSY, -EDQUOT another node is not done
+ * with what it writes, or has too much to do; -EINTR; -ENOMEM.
  */
 int dsm_node_unclaim(struct dsm_region *r)
 {

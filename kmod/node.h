@@ -156,7 +156,7 @@ int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told);
 /* The program hears of @ret: after -EHOSTDOWN it does not wait for who is lost. Returns @ret. */
 int dsm_node_tell(struct dsm_region *r, u64 *told, int ret);
 int dsm_node_flag_clear(struct dsm_region *r, u64 key);
-int dsm_node_acquire(struct dsm_region *r);
+int dsm_node_acquire(struct dsm_region *r, bool merge);
 int dsm_node_release(struct dsm_region *r);
 int dsm_node_unclaim(struct dsm_region *r);
 int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a);

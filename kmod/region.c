@@ -385,6 +385,8 @@ void dsm_region_remove(struct dsm_region *r)
 	 * it before are the only others that can hold it.
 	 */
 	wait_event(n->changed, kref_read(&r->ref) == 1);
+	/* And acquires, which have pages of all regions; one waits for the network with merge=live. */
+	dsm_acquire_settle(n);
 	end_pages_of(r);
 	dsm_chunks_free(r);
 	dsm_dir_free(r);
@@ -467,7 +469,8 @@ int dsm_node_region_open(struct dsm_region *r)
 		err = dsm_member_activate(r);
 	if (!err) {
 		WRITE_ONCE(r->active, true);
-		err = dsm_node_acquire(r);
+		/* Perhaps within mmap(): whoever faults meanwhile waits for it. */
+		err = dsm_node_acquire(r, false);
 	}
 	if (err)
 		dsm_node_region_close(r);

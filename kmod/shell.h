@@ -118,7 +118,7 @@ struct dsm_alarm {
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @membership: how many have ended, or came to nothing; changed while leaving
  * @last_region: highest region id ever seen; guarded by @regions_lock
- * @twin_limit: twins beyond which dirty pages are written back early: the nodes' share of an eighth of the memory
+ * @twin_limit: twins beyond which dirty pages are written back early: twins_max, or the nodes' share of an eighth of the memory
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock
  * @inviter:   coordinator of the cluster that is being joined; DSM_NO_NODE before
@@ -357,6 +357,7 @@ u32 dsm_ahead_noticed(struct dsm_page **page, u32 n);
 void dsm_flush_run(struct dsm_node *n);
 void dsm_flush_worker(struct work_struct *work);
 void dsm_acquire_apply(struct dsm_node *n, bool merge);
+void dsm_acquire_settle(struct dsm_node *n);
 struct page *dsm_shell_frame_of(void *region, u32 idx);
 
 /* ---- sync.c ---- */

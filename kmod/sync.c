@@ -87,12 +87,12 @@ int dsm_release_wait(struct dsm_node *n)
 static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait)
 {
 	struct dsm_actions acts;
-	int status = 0;
 	bool done;
 
+	/* Whoever wrote what is lost is told at its next release. */
 	dsm_wait_init(wait);
 	dsm_step_begin(n, &acts);
-	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait->w, &status);
+	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait->w, NULL);
 	dsm_step_end_flushing(n, &acts);
 	return done;
 }
@@ -189,12 +189,13 @@ int dsm_node_release(struct dsm_region *r)
 
 /**
  * dsm_node_acquire() - bare acquire: see all that was released to the region's sync manager
- * @r: region
+ * @r:     region
+ * @merge: as for dsm_acquire_apply()
  *
  * Context: process; waits killably.
  * Return: 0, -EINTR, -EHOSTDOWN.
  */
-int dsm_node_acquire(struct dsm_region *r)
+int dsm_node_acquire(struct dsm_region *r, bool merge)
 {
 	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
@@ -210,7 +211,7 @@ int dsm_node_acquire(struct dsm_region *r)
 	if (ret == -EINPROGRESS)
 		ret = wait_answer(n, &wait);
 	if (!ret)
-		dsm_acquire_apply(n, true);
+		dsm_acquire_apply(n, merge);
 	return ret;
 }
 

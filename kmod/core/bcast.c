@@ -195,8 +195,8 @@ static void tell(struct dsm_engine *e, const struct dsm_page *p, const struct ds
 bool dsm_bcast_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
 		     struct dsm_actions *acts)
 {
+	bool again, loose = dsm_moves_loose(p);
 	struct dsm_heat *h;
-	bool again;
 
 	if (!e->bcast || !dsm_page_is_bcast(p))
 		return false;
@@ -204,11 +204,11 @@ bool dsm_bcast_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	again = h->number && h->cast_ver == p->ver;
 	h->cur |= bit(to->node);
 	h->queued |= bit(to->node);
-	if (to->cast && !again && is_wide(e, h))
+	if (to->cast && !again && !loose && is_wide(e, h))
 		cast(e, p, h, acts);
 	h->queued &= ~bit(to->node);
-	/* What it could have by now and has not, it will not get. */
-	if (!to->cast || !h->number || h->cast_ver != p->ver ||
+	/* A multicast does not say that the page may move. What it could have by now and has not, it will not get. */
+	if (loose || !to->cast || !h->number || h->cast_ver != p->ver ||
 	    (to->have != h->number && e->now_ns - h->at >= e->bcast->wait_ns))
 		return false;
 	tell(e, p, h, to, acts);

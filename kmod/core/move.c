@@ -214,6 +214,9 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 		dsm_count(e, p->space, zero_replies);
 	}
 	dsm_count(e, p->space, migrations);
+	/* Claimed anew: nobody asked for the home as such. */
+	dsm_count_many(e, p->space, migration_attempts,
+		       !dsm_page_moves(p) && !dsm_policy_moves_at_barriers(&p->space->policy));
 	p->home = e->self;
 	p->ver = ver;
 	if (dsm_page_is_csm(p))

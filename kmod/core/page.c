@@ -354,8 +354,7 @@ static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct ds
 		dsm_rel_shared(e, p);
 	if (dsm_moves_to(p, to->node))
 		grant = DSM_GRANT_SOLE;
-	/* A multicast does not say that the page may move. */
-	if (!zero && grant == DSM_GRANT_NONE && !dsm_moves_loose(p) && dsm_bcast_serve(e, p, to, acts))
+	if (!zero && grant == DSM_GRANT_NONE && dsm_bcast_serve(e, p, to, acts))
 		return;
 	dsm_count(e, p->space, fetches_served);
 	dsm_count(e, p->space, pages_sent);

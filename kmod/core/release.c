@@ -149,7 +149,7 @@ u64 dsm_rel_request(struct dsm_engine *e, struct dsm_actions *acts)
  * @e:      engine
  * @target: number from dsm_rel_request()
  * @w:      waiter, queued if need be
- * @status: result if it is done already
+ * @status: result if it is done already; NULL: what failed is left to be told to who waits next
  *
  * Context: engine lock held.
  * Return: true: done, *@status is 0 or -EHOSTDOWN; false: @w is queued.
@@ -158,10 +158,13 @@ bool dsm_rel_wait(struct dsm_engine *e, u64 target, struct dsm_waiter *w, int *s
 {
 	if (e->rel_done >= target) {
 		/* An earlier release failed and had nobody to tell. */
-		*status = e->rel_err;
-		e->rel_err = 0;
+		if (status) {
+			*status = e->rel_err;
+			e->rel_err = 0;
+		}
 		return true;
 	}
+	w->silent = !status;
 	w->target = target;
 	w->status = 0;
 	list_add_tail(&w->link, &e->rel_waiters);
@@ -411,7 +414,7 @@ static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct
 	bool told = false;
 
 	list_for_each_entry_safe(w, tmp, &e->rel_waiters, link) {
-		if (rel->err && w->target >= rel->seq) {
+		if (rel->err && w->target >= rel->seq && !w->silent) {
 			w->status = rel->err;
 			told = true;
 		}
@@ -420,7 +423,7 @@ static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct
 			 * An earlier release failed before this
 			 * one waited, and had nobody to tell.
 			 */
-			if (!w->status) {
+			if (!w->status && !w->silent) {
 				w->status = e->rel_err;
 				e->rel_err = 0;
 			}

@@ -48,6 +48,7 @@ struct dsm_lock_owner {
  * @target: release number awaited
  * @status: result, valid once woken
  * @try_only: for locks: do not queue
+ * @silent: for releases: is told when, and not whether it went well
  * @done:   set when it is put on the wake list; from then on the engine has forgotten it
  * @owner:  who takes the lock
  * @told:   for flag waits and barriers: bitmap of lost nodes that the caller was told of before
@@ -65,6 +66,7 @@ struct dsm_waiter {
 	u64 target;
 	int status;
 	bool try_only;
+	bool silent;
 	bool done;
 	struct dsm_lock_owner owner;
 	u64 told;

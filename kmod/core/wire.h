@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 16u
+#define DSM_WIRE_VERSION 17u
 #endif
 
 /**
@@ -254,7 +254,7 @@ struct dsm_wire_page {
 	/* Registration of the page's chunk at the sender, rkey 0: none. */
 	__le64 chunk_addr;
 	__le32 chunk_rkey;
-	u8 loose;			/* home=migrate@barrier: 1: it may move: nothing is read or written remotely */
+	u8 loose;			/* 1: it may move: nothing is read or written remotely, and diffs go alone */
 	u8 reserved2[3];
 };
 static_assert(sizeof(struct dsm_wire_page) == 32);

@@ -161,7 +161,7 @@ int dsm_ioctl_flag_clear(struct dsm_ioctl_call *c)
  */
 int dsm_ioctl_acquire(struct dsm_ioctl_call *c)
 {
-	return c->arg.plain.flags ? -EINVAL : dsm_node_acquire(c->region);
+	return c->arg.plain.flags ? -EINVAL : dsm_node_acquire(c->region, true);
 }
 
 /**

@@ -8,7 +8,6 @@
 #include "barrier.h"
 #include "flag.h"
 #include "live.h"
-#include "moves.h"
 #include "rlock.h"
 #include "release.h"
 
@@ -427,56 +426,6 @@ static void unblocked(struct thread *t)
 
 /* ---- operations ---- */
 
-static void mark_unclaimed(struct node *n)
-{
-	u32 p;
-
-	for (p = 0; p < MAX_PAGES; p++)
-		if (n->exists[p] && dsm_move_unclaim(&n->e, &n->page[p]))
-			zap(n, p);
-}
-
-/* What a node does that another asks. */
-static void forget(struct thread *t)
-{
-	struct node *n = &w.node[t->at];
-	struct dsm_actions acts;
-	u32 p;
-
-	t->target[t->at] = 0;
-	if (t->at != t->node) {
-		say("%c forgets that %s is at a home", 'A' + t->at, thread_name(t));
-		for (p = 0; p < MAX_PAGES; p++)
-			if (n->exists[p])
-				dsm_moves_forget(&n->page[p], t->node);
-		step_begin(n, &acts);
-		t->target[t->at] = dsm_rel_request(&n->e, &acts);
-		step_end(n, &acts);
-	}
-	if (++t->at == w.l->nodes)
-		t->state = TS_FORGOTTEN;
-}
-
-static bool have_forgotten(const struct thread *t)
-{
-	u32 k;
-
-	for (k = 0; k < w.l->nodes; k++)
-		if (k != t->node && !w.node[k].dead && w.node[k].e.rel_done < t->target[k])
-			return false;
-	return true;
-}
-
-static void forgotten(struct thread *t)
-{
-	struct node *n = node_of(t);
-
-	say("%s knows that all have forgotten", thread_name(t));
-	mark_unclaimed(n);
-	n->space.moves.unclaiming--;
-	thread_next_op(t);
-}
-
 static void local_op(struct thread *t)
 {
 	const struct op *op = op_of(t);
@@ -515,13 +464,8 @@ static void local_op(struct thread *t)
 		break;
 	case OP_UNCLAIM:
 		say("%s wants pages to be claimed anew", thread_name(t));
-		if (dsm_policy_settles(&n->space.policy)) {
-			n->space.moves.unclaiming++;
-			t->at = 0;
-			t->state = TS_FORGET;
+		if (unclaim_begin(t))
 			return;
-		}
-		mark_unclaimed(n);
 		break;
 	case OP_TELL:
 		w.pipe[op->a] = true;
@@ -634,7 +578,7 @@ bool thread_enabled(const struct thread *t)
 	case TS_ACQ_LOCK:
 		return !n->lock_of[page_number(t->out[t->i_out])];
 	case TS_FORGOTTEN:
-		return have_forgotten(t);
+		return unclaim_have_forgotten(t);
 	case TS_DONE:
 		return false;
 	default:
@@ -701,10 +645,10 @@ void thread_step(struct thread *t)
 		acquire_end(t);
 		break;
 	case TS_FORGET:
-		forget(t);
+		unclaim_forget(t);
 		break;
 	case TS_FORGOTTEN:
-		forgotten(t);
+		unclaim_forgotten(t);
 		break;
 	default:
 		thread_die(t);

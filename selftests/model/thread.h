@@ -35,6 +35,11 @@ void access_wait(struct thread *t);
 void access_page_lock(struct thread *t);
 void access_install(struct thread *t);
 
+bool unclaim_begin(struct thread *t);
+void unclaim_forget(struct thread *t);
+bool unclaim_have_forgotten(const struct thread *t);
+void unclaim_forgotten(struct thread *t);
+
 void acquire_begin(struct thread *t);
 void acquire_next(struct thread *t);
 void acquire_merge(struct thread *t);

@@ -395,6 +395,26 @@ static void every_waiter_of_a_failed_release_is_told(void **state)
 	assert_int_equal(world_release(B), 0);
 }
 
+static void who_asks_only_when_leaves_the_error_to_others(void **state)
+{
+	struct dsm_waiter silent;
+
+	world_store(B, 0, 0, 1);
+	w.hold_flush = true;
+	world_release_begin(B);
+	dsm_waiter_init(&silent);
+	assert_false(dsm_rel_wait(world_engine(B), 1, &silent, NULL));
+	world_lose(A);
+	w.hold_flush = false;
+	world_run();
+	assert_true(silent.done);
+	assert_int_equal(silent.status, 0);
+	dsm_waiter_init(&silent);
+	assert_true(dsm_rel_wait(world_engine(B), 1, &silent, NULL));
+	assert_int_equal(world_release(B), -EHOSTDOWN);
+	assert_int_equal(world_release(B), 0);
+}
+
 static void error_nobody_waited_for_is_told_once(void **state)
 {
 	struct dsm_waiter waiter;
@@ -578,6 +598,7 @@ int main(void)
 		T(start2, pinned_page_under_a_notice_keeps_its_twin),
 		cmocka_unit_test(home_lost_at_each_step_of_a_flush),
 		T(start2, every_waiter_of_a_failed_release_is_told),
+		T(start2, who_asks_only_when_leaves_the_error_to_others),
 		T(start2, error_nobody_waited_for_is_told_once),
 		T(start2, reg_error_nobody_waited_for_is_told_to_who_has_to_wait),
 		T(start2, cancelled_waiter_is_forgotten),
