@@ -15,7 +15,7 @@ PLOTS = os.path.join(TOP, "Documentation/performance")
 # Groups that are shown row by row; the others have tables of their own, or only plots.
 GROUPS = ("page fetch", SLEEPING, SPINNING, "locks", "barriers", "releases",
           "releases, with the word to a sync manager elsewhere", "releases, no twin is kept",
-          "diffs by size", "diffs by number of runs", *POLLS.values())
+          "diffs by size", "diffs by number of runs")
 PIPED = ("release_8_words", "release_128_words", "release_64_pages")
 SIGNATURE = ("o_s", "o_r", "L", "g")
 PACKS = "packs of diffs, sent and by the ring"
@@ -63,10 +63,10 @@ class Document:
                 self.kernels.append(g["kernel"])
 
     def block(self, name):
-        """The text of a block of the file."""
+        """The text of a block of the file; None: it stays as it is."""
         return {"run": self._run, "goals": self._goals, "floors": self._floors,
                 "operations": self._operations, "pipe": self._pipe, "messages": self._messages,
-                "plots": self._plots}[name]()
+                "plots": self._plots, "completions": self._completions}[name]()
 
     def _run(self):
         text = "\n".join(heading(data) for data in self.runs)
@@ -84,7 +84,10 @@ class Document:
                                            for w in ("value", "floor", "ratio")]
         by_name = {}
         for g in self.goals:
-            by_name.setdefault(goals.operation(g), {})[g["kernel"]] = g
+            by_kernel = by_name.setdefault(goals.operation(g), {})
+            # A run that measured something else does not know better.
+            if not g["note"] or g["kernel"] not in by_kernel:
+                by_kernel[g["kernel"]] = g
         rows = []
         for name, by_kernel in by_name.items():
             row = [name, figure(next(iter(by_kernel.values()))["goal"])]
@@ -127,6 +130,23 @@ class Document:
                              figure(any_row.messages), figure(any_row.over("bytes"))])
         return listed(["Group", "Operation", "Setting", "Unit", *self.kernels, "Messages",
                        "Bytes"], rows)
+
+    def _completions(self):
+        by_operation = {}
+        for who, group in POLLS.items():
+            for (name, setting, _), by in self._rows(group).items():
+                for kernel, row in by.items():
+                    if row.unit == "us":
+                        by_operation.setdefault((name, setting), {})[kernel, who] = row
+        if not by_operation:
+            return None
+        columns = [(k, who) for k in self.kernels for who in POLLS]
+        rows = [[f"``{name}``", setting or "default", *(_measured(by.get(c)) for c in columns)]
+                for (name, setting), by in by_operation.items()]
+        dates = [d["date"] for d in self.runs if any(r["group"] in POLLS.values() for r in d["results"])]
+        commits = [d["commit"] for d in self.runs if any(r["group"] in POLLS.values() for r in d["results"])]
+        return (listed(["Operation, us", "Setting", *(f"{k}: {who}" for k, who in columns)], rows) +
+                f"\ndsm {', '.join(commits)}, {', '.join(dates)}.\n")
 
     def _pipe(self):
         settings = []
@@ -194,7 +214,8 @@ class Document:
 def fill(text, document):
     """The text with every marked block replaced."""
     def block(m):
-        return f"{m[1]}\n{document.block(m[2])}\n{m[3]}"
+        made = document.block(m[2])
+        return m[0] if made is None else f"{m[1]}\n{made}\n{m[3]}"
 
     return re.sub(r"(\.\. begin (\w+)\n).*?^(\.\. end \2$)", block, text,
                   flags=re.DOTALL | re.MULTILINE)
