@@ -185,6 +185,7 @@ static const struct litmus casts[] = {
 static const struct litmus unclaims[] = {
 	{ "roi", 3, 3, { A, B, C }, LITMUS_QUIET, { roi_a, roi_b, roi_c }, NULL },
 	{ "unclaim", 3, 3, { A, B, C }, 0, { unclaim_a, unclaim_b, unclaim_a }, NULL },
+	{ "unclaim-crash", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { unclaim_a, unclaim_b, unclaim_a }, NULL },
 };
 
 static const struct litmus moves_own[] = {
