@@ -84,15 +84,14 @@ int dsm_release_wait(struct dsm_node *n)
 	return wait.w.status;
 }
 
-static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait)
+static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait, int *status)
 {
 	struct dsm_actions acts;
 	bool done;
 
-	/* Whoever wrote what is lost is told at its next release. */
 	dsm_wait_init(wait);
 	dsm_step_begin(n, &acts);
-	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait->w, NULL);
+	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait->w, status);
 	dsm_step_end_flushing(n, &acts);
 	return done;
 }
@@ -106,8 +105,10 @@ static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait)
 void dsm_regions_settle(struct dsm_node *n)
 {
 	struct dsm_wait wait;
+	int status;
 
-	if (!settle_begin(n, &wait))
+	/* What fails now belongs to a region that goes, and is nobody's. */
+	if (!settle_begin(n, &wait, &status))
 		wait_for_completion(&wait.done);
 }
 
@@ -125,7 +126,8 @@ int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit)
 	bool forgotten;
 	long left;
 
-	if (settle_begin(n, &wait))
+	/* Whoever wrote what is lost is told at its next release. */
+	if (settle_begin(n, &wait, NULL))
 		return 0;
 	left = wait_for_completion_killable_timeout(&wait.done, limit);
 	if (left > 0)
