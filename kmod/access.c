@@ -9,7 +9,6 @@
  */
 #include "core/csm.h"
 #include "core/fetch.h"
-#include "core/live.h"
 #include "core/page.h"
 #include "core/release.h"
 #include "core/sc.h"
@@ -168,49 +167,6 @@ static enum dsm_spin_kind kind_of_wait(const struct dsm_page *p)
 	if (flags & DSM_PF_AHEAD)
 		return DSM_SPIN_AHEAD;
 	return flags & DSM_PF_READ ? DSM_SPIN_READ : DSM_SPIN_PAGE;
-}
-
-static bool merge_ended(struct dsm_page *p)
-{
-	struct dsm_node *n = dsm_page_node(p);
-	bool merging;
-
-	spin_lock(&n->lock);
-	merging = dsm_live_merging(n->engine, p);
-	spin_unlock(&n->lock);
-	return !merging;
-}
-
-static bool merge_ended_arg(void *arg)
-{
-	return merge_ended(arg);
-}
-
-/**
- * dsm_access_wait_merge() - wait for what an acquire has merged
- * @p: page that dsm_live_merge() said true of
- *
- * Context: process, no lock held; sleeps until the bytes are there, the home is lost, or a fatal signal comes.
- */
-void dsm_access_wait_merge(struct dsm_page *p)
-{
-	struct dsm_node *n = dsm_page_node(p);
-	struct dsm_region *r = p->space->shell;
-	u64 start = dsm_now_ns(), took_ns;
-	enum dsm_spin_kind kind;
-	bool spun;
-	int ret;
-
-	if (merge_ended(p))
-		return;
-	kind = kind_of_wait(p);
-	spun = dsm_spin(n, kind, READ_ONCE(p->home), merge_ended_arg, p);
-	ret = ___wait_event(n->page_queues[dsm_page_bucket(p)], merge_ended(p), TASK_KILLABLE, 0, 0,
-			    dsm_spin_nap(n));
-	took_ns = dsm_now_ns() - start;
-	dsm_shell_count(r, ns_wait_page, took_ns);
-	if (!ret)
-		dsm_spin_learn(kind, spun, took_ns);
 }
 
 static int wait_page(void *ctx, u32 idx, bool killable)

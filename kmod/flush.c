@@ -30,7 +30,6 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * struct batch - pages that are written back or unmapped together
  * @node:    whose; fixed
  * @page:    pages, sorted
- * @live:    acquire: pages that stay mapped while they are merged
  * @run:     runs of them, for the walk
  * @todo:    write-back: enum todo of each
  * @changed: write-back: a record of it is in @pack, or its bytes are in @direct
@@ -43,13 +42,11 @@ enum todo { TODO_NOTHING, TODO_DIFF, TODO_REFRESH };
  * @chunk:   chunk of the page looked at last
  * @end:     first page behind those that may come into @pack
  * @n:       pages
- * @n_live:  those of @live
  * @told:    pages that the core was told of: up to here
  */
 struct batch {
 	struct dsm_node *node;
 	struct dsm_page *page[BATCH];
-	struct dsm_page *live[BATCH];
 	struct dsm_run run[BATCH];
 	u8 todo[BATCH];
 	bool changed[BATCH];
@@ -62,7 +59,6 @@ struct batch {
 	u32 chunk;
 	u32 end;
 	u32 n;
-	u32 n_live;
 	u32 told;
 };
 
@@ -417,16 +413,18 @@ static void zap_batch(struct batch *b)
 	b->n = 0;
 }
 
-/* Asks for the bytes of those pages that are merged while the node goes on using them; the others remain to be unmapped. */
-static void begin_merges(struct batch *b)
+/*
+ * Asks for the bytes of those pages that are merged while the node goes on using them, and puts them behind the others,
+ * which remain to be unmapped. Return: their number.
+ */
+static u32 begin_merges(struct batch *b)
 {
 	struct dsm_node *n = b->node;
 	struct dsm_actions acts;
-	u32 i, left = 0;
+	u32 i = 0, all = b->n;
 	bool live;
 
-	b->n_live = 0;
-	for (i = 0; i < b->n; i++) {
+	while (i < b->n) {
 		live = b->page[i]->space->policy.merge == DSM_MERGE_LIVE;
 		if (live) {
 			dsm_step_begin(n, &acts);
@@ -434,28 +432,29 @@ static void begin_merges(struct batch *b)
 			dsm_step_end(n, &acts);
 		}
 		if (live)
-			b->live[b->n_live++] = b->page[i];
+			swap(b->page[i], b->page[--b->n]);
 		else
-			b->page[left++] = b->page[i];
+			i++;
 	}
-	b->n = left;
+	return all - b->n;
 }
 
 /* Until all are merged; what will not be is unmapped, and its home's loss found out by who touches it. */
-static void end_merges(struct batch *b)
+static void end_merges(struct batch *b, u32 first, u32 count)
 {
 	struct dsm_node *n = b->node;
+	struct dsm_page *p;
 	bool merged;
 	u32 i;
 
-	b->n = 0;
-	for (i = 0; i < b->n_live; i++) {
-		dsm_access_wait_merge(b->live[i]);
+	for (i = first; i < first + count; i++) {
+		p = b->page[i];
+		dsm_shell_mm_ops.wait(p->space->shell, p->idx, true);
 		spin_lock(&n->lock);
-		merged = dsm_live_merged(b->live[i]);
+		merged = dsm_live_merged(p);
 		spin_unlock(&n->lock);
 		if (!merged)
-			b->page[b->n++] = b->live[i];
+			b->page[b->n++] = p;
 	}
 	zap_batch(b);
 }
@@ -544,7 +543,7 @@ void dsm_acquire_apply(struct dsm_node *n, bool merge)
 	struct dsm_wait wait;
 	struct batch *b;
 	bool more = true, turn;
-	u32 zapped = 0, asked = 0, taken;
+	u32 zapped = 0, asked = 0, taken, live;
 	u64 waited_ns = 0, at;
 	int count;
 
@@ -576,15 +575,12 @@ void dsm_acquire_apply(struct dsm_node *n, bool merge)
 			for (count = 0; count < b->n; count++)
 				trace_dsm_notice(b->page[count]->space->id, b->page[count]->idx,
 						 b->page[count]->need);
-		b->n_live = 0;
-		if (merge)
-			begin_merges(b);
+		live = merge ? begin_merges(b) : 0;
 		taken = b->n;
 		zap_batch(b);
 		asked += dsm_ahead_noticed(b->page, taken);
 		at = dsm_now_ns();
-		if (b->n_live)
-			end_merges(b);
+		end_merges(b, taken, live);
 		waited_ns += dsm_now_ns() - at;
 	}
 	kfree(b);

@@ -118,7 +118,7 @@ struct dsm_alarm {
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @membership: how many have ended, or came to nothing; changed while leaving
  * @last_region: highest region id ever seen; guarded by @regions_lock
- * @twin_limit: twins beyond which dirty pages are written back early: twins_max, or the nodes' share of an eighth of the memory
+ * @twin_limit: twins beyond which dirty pages are written back early
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock
  * @inviter:   coordinator of the cluster that is being joined; DSM_NO_NODE before
@@ -375,7 +375,6 @@ static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 /* ---- region.c ---- */
 void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);
 extern const struct dsm_mm_ops dsm_shell_mm_ops;
-void dsm_access_wait_merge(struct dsm_page *p);
 int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool is_new);
 void dsm_region_remove(struct dsm_region *r);
 void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);

@@ -30,21 +30,8 @@ bool dsm_live_merge(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions
 }
 
 /**
- * dsm_live_merging() - has whoever acquires still to wait?
- * @e: engine
- * @p: page that dsm_live_merge() said true of
- *
- * Context: engine lock held.
- * Return: false if it is merged, or will not be.
- */
-bool dsm_live_merging(const struct dsm_engine *e, const struct dsm_page *p)
-{
-	return p->state == DSM_PAGE_WRF && dsm_engine_alive(e, p->home);
-}
-
-/**
  * dsm_live_merged() - may the entries of such a page stay?
- * @p: page that is no longer merging, or that nobody waits for any more
+ * @p: page that dsm_live_merge() said true of, and that nobody waits for any more
  *
  * Context: engine lock held.
  * Return: true if it has what the notices named, and whoever changed it since then took care of its entries.

@@ -11,10 +11,9 @@
 
 /*
  * A notice took the right to @p. True: its bytes are asked for, and it stays mapped; who acquires waits as long as
- * dsm_live_merging(), and then unmaps it unless dsm_live_merged(). False: unmap it.
+ * dsm_page_busy(), and then unmaps it unless dsm_live_merged(). False: unmap it.
  */
 bool dsm_live_merge(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
-bool dsm_live_merging(const struct dsm_engine *e, const struct dsm_page *p);
 bool dsm_live_merged(const struct dsm_page *p);
 
 #endif

@@ -3,11 +3,13 @@
 /*
  * claims REGION ROUNDS: homes are claimed anew while pages are written.
  *
- * Each rank adds to counters under locks, and stores into bytes of its own beside them; a second thread has the pages that
- * this node homes claimed anew all the time, which nobody waits for. Nothing may be lost: no count, no byte.
+ * Each rank adds to counters under locks, and stores into bytes of its own beside them; with each round that begins a
+ * second thread has the pages that this node homes claimed anew, which nobody waits for. Nothing may be lost: no count,
+ * no byte.
  */
 #include <errno.h>
 #include <linux/dsm.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 
@@ -20,6 +22,7 @@
 
 static struct dsm *d;
 static atomic_bool stop;
+static sem_t begun;		/* rounds */
 
 static volatile uint64_t *counter(long page)
 {
@@ -42,13 +45,15 @@ static void *claim(void *count)
 	struct dsm_ioc_plain arg = { .size = sizeof(arg) };
 	long *n = count;
 
-	while (!atomic_load(&stop)) {
+	for (;;) {
+		while (sem_wait(&begun))
+			CHECK(errno == EINTR, "sem_wait: %s", strerror(errno));
+		if (atomic_load(&stop))
+			return NULL;
 		if (ioctl(dsm_fd(d), DSM_IOC_UNCLAIM, &arg))
 			fail("DSM_IOC_UNCLAIM: %s", strerror(errno));
 		(*n)++;
-		usleep(500);
 	}
-	return NULL;
 }
 
 static void add(long round)
@@ -97,11 +102,15 @@ int main(int argc, char **argv)
 	rounds = number(argv[2], PAGES, 1000000);
 	d = open_region(argv[1]);
 	barrier(d, BARRIER_KEY, (unsigned int)dsm_ranks(d));
+	CHECK(!sem_init(&begun, 0, 0), "sem_init: %s", strerror(errno));
 	CHECK(!pthread_create(&t, NULL, claim, &claims), "no thread");
-	for (round = 0; round < rounds; round++)
+	for (round = 0; round < rounds; round++) {
+		CHECK(!sem_post(&begun), "sem_post: %s", strerror(errno));
 		add(round);
+	}
 	barrier(d, BARRIER_KEY, (unsigned int)dsm_ranks(d));
 	atomic_store(&stop, true);
+	CHECK(!sem_post(&begun), "sem_post: %s", strerror(errno));
 	pthread_join(t, NULL);
 	check(rounds);
 	if (!dsm_rank(d))

@@ -574,7 +574,7 @@ bool thread_enabled(const struct thread *t)
 	case TS_BLOCKED:
 		return t->woken;
 	case TS_ACQ_LIVE:
-		return w.set.live > 1 || !dsm_live_merging(&n->e, t->live[t->n_live - 1]);
+		return w.set.live > 1 || !dsm_page_busy(&n->e, t->live[t->n_live - 1]);
 	case TS_ACQ_LOCK:
 		return !n->lock_of[page_number(t->out[t->i_out])];
 	case TS_FORGOTTEN:

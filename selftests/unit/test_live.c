@@ -34,13 +34,13 @@ static void stores_go_on_while_a_page_is_merged(void **state)
 	u8 *frame = (u8 *)p->frame;
 
 	assert_true(begin(p));
-	assert_true(dsm_live_merging(world_engine(B), p));
+	assert_true(dsm_page_busy(world_engine(B), p));
 	assert_false(dsm_live_merged(p));
 	/* Through an entry that was never taken away: beside the byte that comes, and where nothing comes. */
 	frame[8] = 4;
 	frame[20] = 5;
 	world_run();
-	assert_false(dsm_live_merging(world_engine(B), p));
+	assert_false(dsm_page_busy(world_engine(B), p));
 	assert_true(dsm_live_merged(p));
 	assert_int_equal(dsm_page_right(p), DSM_PAGE_WRITABLE);
 	assert_int_equal(frame[9], 10);
@@ -116,7 +116,7 @@ static void with_its_home_lost_it_is_to_be_unmapped(void **state)
 
 	assert_true(begin(p));
 	world_lose(A);
-	assert_false(dsm_live_merging(world_engine(B), p));
+	assert_false(dsm_page_busy(world_engine(B), p));
 	assert_false(dsm_live_merged(p));
 	assert_int_equal(world_fault(B, 0, false), -EHOSTDOWN);
 	world_run();

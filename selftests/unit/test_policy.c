@@ -155,8 +155,8 @@ static bool same(const struct dsm_policy *a, const struct dsm_policy *b)
 	return a->consistency == b->consistency && a->home == b->home && a->block_pages == b->block_pages &&
 	       a->fetch == b->fetch && a->diff == b->diff && a->diffpath == b->diffpath &&
 	       a->grain_log2 == b->grain_log2 && a->metadata == b->metadata && a->sync == b->sync && a->algo == b->algo &&
-	       a->bcast == b->bcast && a->predict == b->predict && a->around == b->around && a->level == b->level && a->merge == b->merge && a->pipe_depth == b->pipe_depth &&
-	       a->pipe_bytes == b->pipe_bytes;
+	       a->bcast == b->bcast && a->predict == b->predict && a->around == b->around && a->level == b->level && a->merge == b->merge &&
+	       a->pipe_depth == b->pipe_depth && a->pipe_bytes == b->pipe_bytes;
 }
 
 static void settings_survive_text_and_back(void **state)
@@ -208,7 +208,8 @@ struct refused {
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" }
 static const struct refused refusals[] = {
-	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("merge", "x", "fault or live"), ONE_OF("metadata", "x", "msg or rdma"),
+	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("merge", "x", "fault or live"),
+	ONE_OF("metadata", "x", "msg or rdma"),
 	{ "metadata=rdma", -EINVAL, METADATA_CSM }, { "csm-ms,consistency=hlrc", -EINVAL, METADATA_CSM },
 	{ "hlrc-rdma,metadata=rdma", -EINVAL, METADATA_CSM }, { "sc,metadata=rdma", -EINVAL, METADATA_CSM },
 	{ "csm-dms,home=migrate", -EINVAL, MIGRATE_DIFF },

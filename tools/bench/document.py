@@ -85,8 +85,8 @@ class Document:
         by_name = {}
         for g in self.goals:
             by_kernel = by_name.setdefault(goals.operation(g), {})
-            # A run that measured something else does not know better.
-            if not g["note"] or g["kernel"] not in by_kernel:
+            # The first run that measured it; one that measured something else does not know.
+            if by_kernel.get(g["kernel"], {"note": True})["note"]:
                 by_kernel[g["kernel"]] = g
         rows = []
         for name, by_kernel in by_name.items():
@@ -143,10 +143,10 @@ class Document:
         columns = [(k, who) for k in self.kernels for who in POLLS]
         rows = [[f"``{name}``", setting or "default", *(_measured(by.get(c)) for c in columns)]
                 for (name, setting), by in by_operation.items()]
-        dates = [d["date"] for d in self.runs if any(r["group"] in POLLS.values() for r in d["results"])]
-        commits = [d["commit"] for d in self.runs if any(r["group"] in POLLS.values() for r in d["results"])]
+        runs = [f"dsm {d['commit']}, {d['date']}" for d in self.runs
+                if any(r["group"] in POLLS.values() for r in d["results"])]
         return (listed(["Operation, us", "Setting", *(f"{k}: {who}" for k, who in columns)], rows) +
-                f"\ndsm {', '.join(commits)}, {', '.join(dates)}.\n")
+                f"\n{'; '.join(runs)}.\n")
 
     def _pipe(self):
         settings = []
@@ -159,7 +159,9 @@ class Document:
                      for name in PIPED for k in self.kernels]
             rows.append([setting, *(f"{figure(r.median)}, {figure(r.messages)}" if r else ""
                                     for r in found)])
-        evens = [goals.break_even_line(e) for d in self.runs for e in d["break_even"]]
+        evens = [e for d in self.runs for e in d["break_even"]]
+        measured = [e for e in evens if e["note"] != goals.NOT_MEASURED]
+        evens = [goals.break_even_line(e) for e in measured or evens]
         head = ["Setting"] + [f"{what}: {k}" for what in
                               ("8 pages, a word each", "128 pages, a word each", "64 whole pages")
                               for k in self.kernels]

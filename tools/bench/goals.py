@@ -151,7 +151,7 @@ def evaluate(results, kernels):
                 else:
                     entry["ratio"] = entry["value"]
             except KeyError as e:
-                entry["note"] = f"not measured: {e.args[0]}"
+                entry["note"] = f"{NOT_MEASURED}: {e.args[0]}"
             out.append(entry)
     return out
 
@@ -159,6 +159,9 @@ def evaluate(results, kernels):
 def operation(entry):
     """What a goal is of: its name without the kernel."""
     return entry["name"].removesuffix(f", kernel {entry['kernel']}")
+
+
+NOT_MEASURED = "not measured"
 
 
 def break_even(results, kernel):
@@ -177,7 +180,7 @@ def break_even(results, kernel):
     out = {"kernel": kernel, "runs": None, "note": ""}
     won = [n for n, us in lead.items() if us >= 0]
     if not lead:
-        out["note"] = "not measured"
+        out["note"] = NOT_MEASURED
     elif not won:
         out["note"] = f"packed is faster from {min(lead)} run on"
     elif won[-1] == max(lead):
