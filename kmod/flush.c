@@ -431,10 +431,12 @@ static u32 begin_merges(struct batch *b)
 			live = dsm_live_merge(n->engine, b->page[i], &acts);
 			dsm_step_end(n, &acts);
 		}
-		if (live)
-			swap(b->page[i], b->page[--b->n]);
-		else
+		if (!live) {
 			i++;
+			continue;
+		}
+		b->n--;
+		swap(b->page[i], b->page[b->n]);
 	}
 	return all - b->n;
 }
