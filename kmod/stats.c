@@ -107,6 +107,7 @@ static void add_core(const struct dsm_core_stats *c, u64 *out)
 	out[DSM_STAT_PREDICTION_HITS] = c->prediction_hits;
 	out[DSM_STAT_DIR_CHANGES] = c->dir_changes;
 	out[DSM_STAT_DIR_LOOKS] = c->dir_looks;
+	out[DSM_STAT_ATOMICS_DOUBTED] = c->atomics_doubted;
 	out[DSM_STAT_NOTICES_WRITTEN] = c->notices_written;
 	out[DSM_STAT_BCAST_PAGES] = c->bcast_pages;
 	out[DSM_STAT_BCAST_HITS] = c->bcast_hits;

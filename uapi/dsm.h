@@ -241,6 +241,7 @@ enum dsm_stat {
 	DSM_STAT_NOTICES_READ,		/* sync=rdma: notices read from a board of who sent none */
 	DSM_STAT_NOTICES_DROPPED,	/* notices that came, and were known already */
 	DSM_STAT_MERGES_LIVE,		/* merge=live: merges that an acquire began, beside stores */
+	DSM_STAT_ATOMICS_DOUBTED,	/* atomics of which a broken connection did not tell what they did */
 	DSM_STAT_COUNT
 };
 

@@ -233,9 +233,13 @@ static bool check_rlock(struct dsm_reader *r, u8 type)
 	if (body.reserved[0] || body.reserved[1] || body.reserved[2] || !dsm_reader_done(r))
 		return false;
 	if (type == DSM_MSG_RLOCK)
-		return body.op <= DSM_RLOCK_BROKEN && !body.status && !body.addr && !body.rkey &&
-		       !body.word;
-	return body.op == DSM_RLOCK_OPEN || body.op == DSM_RLOCK_LOST;
+		return (body.op <= DSM_RLOCK_BROKEN || body.op == DSM_RLOCK_BEFORE) && !body.status && !body.addr &&
+		       !body.rkey && (!body.word || body.op == DSM_RLOCK_BEFORE);
+	if (body.op == DSM_RLOCK_BEFORE)
+		return le32_to_cpu(body.status) <= DSM_RLOCK_WAITS && !body.addr && !body.rkey;
+	if (body.op == DSM_RLOCK_BROKEN)
+		return !body.status && !body.addr && !body.rkey && !body.word;
+	return body.op <= DSM_RLOCK_LOST;
 }
 
 static bool check_body(struct dsm_reader *r, u8 type)

@@ -12,6 +12,9 @@
  * brought. The word names an owner until these are at home, so one that is lost is noticed; then the home, which
  * knows that they are, takes it out (mutant M130).
  *
+ * Of an atomic whose answer a broken connection has lost the word itself tells whether it took place: each bit, and each
+ * owner's number while we wait, is changed by one node alone. So we look, and do it again if it did not (mutants M136, M137).
+ *
  * One atomic of a page at a time; the words of a lost manager are not replaced: who has copies is not known any
  * more, so all are told, and nobody gets a first copy.
  */
@@ -32,6 +35,8 @@ enum what {
 	GIVEN_BACK,	/* -owner of another node, whose bytes are here */
 	TELL,		/* +0, who is to be told */
 };
+
+#define DOUBT 0x80u	/* of one of these: +0, did it take place? */
 
 static u64 own_bit(const struct dsm_engine *e)
 {
@@ -66,26 +71,48 @@ static bool is_known(const struct dsm_engine *e, const struct dsm_page *p)
 	return dsm_engine_alive(e, manager_of(p)) && key_of(e, p)->rkey;
 }
 
-/* The word is known, and nothing of the page is under way to it. */
-static struct dsm_xfer *begin(struct dsm_engine *e, struct dsm_page *p, enum what what, u64 addend,
-			      struct dsm_actions *acts)
+static u64 operand_of(const struct dsm_engine *e, u32 what, u64 compare)
 {
-	struct dsm_xfer *x = dsm_rsync_xfer(e, DSM_XFER_ADD, DSM_XFER_KIND_DIR, manager_of(p), p->space->id);
+	switch (what) {
+	case ENTER:
+		return own_bit(e);
+	case LEAVE:
+		return -own_bit(e);
+	case OWN:
+		return own_bit(e) | own_owner(e);
+	case DISOWN:
+	case SHARED:
+		return -own_owner(e);
+	case GIVEN_BACK:
+		return -compare;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * The word is known, and nothing of the page is under way to it. @compare: OWN: the word as it should be; GIVEN_BACK: the
+ * owner's number as it is there; TELL: the version.
+ */
+static void begin(struct dsm_engine *e, struct dsm_page *p, u32 what, u64 compare, struct dsm_actions *acts)
+{
+	struct dsm_xfer *x = dsm_rsync_xfer(e, what == OWN ? DSM_XFER_CAS : DSM_XFER_ADD, DSM_XFER_KIND_DIR,
+					    manager_of(p), p->space->id);
 
 	dsm_assert(!(p->dir & DSM_DIR_BUSY));
 	x->rkey = key_of(e, p)->rkey;
 	x->remote = key_of(e, p)->addr + (u64)p->idx * sizeof(u64);
-	x->operand = addend;
+	x->compare = compare;
+	x->operand = operand_of(e, what, compare);
 	x->idx = p->idx;
 	x->imm = what;
 	p->xid = x->xid;
 	p->dir |= DSM_DIR_BUSY;
-	if (what == LOOK || what == TELL)
-		dsm_count(e, p->space, dir_looks);
-	else
+	if (x->operand)
 		dsm_count(e, p->space, dir_changes);
+	else
+		dsm_count(e, p->space, dir_looks);
 	dsm_act_xfer(acts, x);
-	return x;
 }
 
 static struct dsm_msgbuf *message(struct dsm_engine *e, u16 to, u8 class, u8 type, const struct dsm_page *p,
@@ -126,7 +153,7 @@ bool dsm_dir_enter(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 	} else if (p->dir & DSM_DIR_IN || p->space->dir.late) {
 		begin(e, p, LOOK, 0, acts);
 	} else {
-		begin(e, p, ENTER, own_bit(e), acts);
+		begin(e, p, ENTER, 0, acts);
 	}
 	return true;
 }
@@ -146,7 +173,7 @@ bool dsm_dir_leave(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 {
 	if (!(p->dir & DSM_DIR_IN) || !is_known(e, p) || e->rel_done != e->rel_seq || p->space->dir.ending)
 		return false;
-	begin(e, p, LEAVE, -own_bit(e), acts);
+	begin(e, p, LEAVE, 0, acts);
 	p->csm |= DSM_CSM_DROPPING;
 	return true;
 }
@@ -164,14 +191,10 @@ bool dsm_dir_leave(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
  */
 bool dsm_dir_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
-	struct dsm_xfer *x;
-
 	p->csm &= ~DSM_CSM_SOLE;
 	if (!is_known(e, p) || p->space->dir.late)
 		return false;
-	x = begin(e, p, OWN, own_bit(e) | own_owner(e), acts);
-	x->op = DSM_XFER_CAS;
-	x->compare = own_bit(e);
+	begin(e, p, OWN, own_bit(e), acts);
 	dsm_page_set_state(p, DSM_PAGE_UPG);
 	return true;
 }
@@ -189,7 +212,7 @@ bool dsm_dir_unown(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 {
 	if (!is_known(e, p) || p->space->dir.ending)
 		return false;
-	begin(e, p, SHARED, -own_owner(e), acts);
+	begin(e, p, SHARED, 0, acts);
 	return true;
 }
 
@@ -209,7 +232,7 @@ void dsm_dir_given_back(struct dsm_engine *e, struct dsm_page *p, struct dsm_act
 	if (!is_known(e, p) || p->space->dir.ending)
 		dsm_csm_back_done(e, p, acts);
 	else if (!dsm_dir_busy(p))
-		begin(e, p, GIVEN_BACK, -as_owner(__ffs64(p->sharers)), acts);
+		begin(e, p, GIVEN_BACK, as_owner(__ffs64(p->sharers)), acts);
 }
 
 static void told(struct dsm_engine *e, struct dsm_page *p, u64 ver, u64 sharers, struct dsm_actions *acts)
@@ -234,7 +257,7 @@ void dsm_dir_tell(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 {
 	p->flags |= DSM_PF_UNACKED;
 	if (is_known(e, p))
-		begin(e, p, TELL, 0, acts)->compare = ver;
+		begin(e, p, TELL, ver, acts);
 	else
 		told(e, p, ver, U64_MAX, acts);
 }
@@ -247,7 +270,7 @@ static void entered(struct dsm_engine *e, struct dsm_page *p, const struct dsm_x
 	u16 owner = dsm_dir_owner_of(x->result);
 
 	if (x->imm == LOOK && !x->status && !(x->result & own_bit(e))) {
-		begin(e, p, ENTER, own_bit(e), acts);
+		begin(e, p, ENTER, 0, acts);
 		return;
 	}
 	if (!x->status) {
@@ -299,7 +322,7 @@ static void owned(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xfe
 		dsm_page_replay(e, p, acts);
 		dsm_page_wake(p, acts);
 	} else if (won && is_known(e, p)) {
-		begin(e, p, DISOWN, -own_owner(e), acts);
+		begin(e, p, DISOWN, 0, acts);
 	} else if (p->state == DSM_PAGE_UPG) {
 		refused(e, p, acts);
 	}
@@ -331,6 +354,52 @@ static void looked(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xf
 	told(e, p, x->compare, sharers, acts);
 }
 
+/* Nobody knows whether it took place. What changes nothing is done again, and who wants to get in looks anyway. */
+static void doubt(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xfer *x, struct dsm_actions *acts)
+{
+	u32 what = x->imm;
+
+	dsm_count(e, p->space, atomics_doubted);
+	if (what == ENTER)
+		what = LOOK;
+	else if (x->operand)
+		what |= DOUBT;
+	begin(e, p, what, x->compare, acts);
+}
+
+/* Did it, by the word that was looked at? */
+static bool took_place(const struct dsm_engine *e, u32 what, const struct dsm_xfer *x)
+{
+	u64 owner = x->result & DSM_DIR_OWNER_MASK << DSM_DIR_OWNER_SHIFT;
+
+	switch (what) {
+	case LEAVE:
+		return !(x->result & own_bit(e));
+	case OWN:
+		return owner == own_owner(e);
+	case GIVEN_BACK:
+		return owner != x->compare;
+	default:
+		return owner != own_owner(e);
+	}
+}
+
+/* The word was looked at. True: @x is as if what was in doubt had just come back; false: it is done again. */
+static bool is_clear(struct dsm_engine *e, struct dsm_page *p, struct dsm_xfer *x, struct dsm_actions *acts)
+{
+	u32 what = x->imm & ~DOUBT;
+	bool done = !x->status && took_place(e, what, x);
+
+	x->imm = what;
+	if (done && what == OWN)
+		x->result = x->compare;
+	/* An exchange that failed need not be tried again. */
+	if (x->status || done || (what == OWN && x->result != x->compare))
+		return true;
+	begin(e, p, what, x->compare, acts);
+	return false;
+}
+
 /**
  * dsm_dir_on_xfer() - an atomic is back
  * @e:    engine
@@ -347,6 +416,12 @@ void dsm_dir_on_xfer(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_action
 	if (!p || p->xid != x->xid || !(p->dir & DSM_DIR_BUSY))
 		return;
 	p->dir &= ~DSM_DIR_BUSY;
+	if (x->status == DSM_XFER_IN_DOUBT) {
+		doubt(e, p, x, acts);
+		return;
+	}
+	if (x->imm & DOUBT && !is_clear(e, p, x, acts))
+		return;
 	switch ((enum what)x->imm) {
 	case ENTER:
 	case LOOK:

@@ -434,6 +434,9 @@ static void run_cont(struct dsm_engine *e, struct dsm_cont *c, struct dsm_action
 	case DSM_CONT_RLOCK_RELEASED:
 		dsm_rlock_released(e, container_of(c, struct dsm_rlock, cont), acts);
 		break;
+	case DSM_CONT_RLOCK_SURE:
+		dsm_rlock_sure(e, container_of(c, struct dsm_rlock, sure), acts);
+		break;
 	default:
 		q = container_of(c, struct dsm_request, cont);
 		if (q->type == DSM_MSG_FETCH)

@@ -82,6 +82,7 @@ struct dsm_rlock *dsm_rlock_get(struct dsm_engine *e, struct dsm_space *s, u64 k
 	l->flags = s->policy.algo == DSM_ALGO_ARRAY ? DSM_RLOCKF_ARRAY : 0;
 	INIT_LIST_HEAD(&l->list);
 	INIT_LIST_HEAD(&l->cont.link);
+	INIT_LIST_HEAD(&l->sure.link);
 	INIT_LIST_HEAD(&l->waiters);
 	hlist_add_head(&l->by_key, dsm_key_bucket(e->rlocks, s->id, key));
 	return l;
@@ -104,6 +105,7 @@ void dsm_rlock_forget(struct dsm_engine *e, struct dsm_rlock *l)
 	hlist_del(&l->by_key);
 	list_del_init(&l->list);
 	list_del_init(&l->cont.link);
+	list_del_init(&l->sure.link);
 	dsm_pool_give(e, DSM_POOL_RLOCK, l);
 }
 
@@ -474,6 +476,26 @@ int dsm_rlock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
 /* ---- what comes in ---- */
 
 /**
+ * dsm_rlock_swapped() - it is known what the local part's atomic has done
+ * @e:    engine
+ * @l:    lock, QUEUEING or FREEING
+ * @x:    the atomic
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_rlock_swapped(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x, struct dsm_actions *acts)
+{
+	if (l->state == DSM_RLOCK_QUEUEING)
+		dsm_rlock_queued(e, l, x, acts);
+	else
+		dsm_rlock_freed(e, l, x, acts);
+	/* Not here: an answer may have told, and it must not wait for credit for another one (I21). */
+	if (l->askers && l->state != DSM_RLOCK_QUEUEING && list_empty(&l->sure.link))
+		dsm_ready(e, acts, &l->sure, DSM_CONT_RLOCK_SURE);
+}
+
+/**
  * dsm_rlock_on_xfer() - a transfer is back
  * @e:    engine
  * @x:    transfer of kind RLOCK; stays the shell's
@@ -495,10 +517,14 @@ void dsm_rlock_on_xfer(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_acti
 		dsm_rlock_board_read(e, l, x, acts);
 	else if (l->flags & DSM_RLOCKF_JUDGING && x->xid == l->judge_xid)
 		dsm_rlockman_judged(e, l, x, acts);
-	else if (x->xid == l->xid && l->state == DSM_RLOCK_QUEUEING)
-		dsm_rlock_queued(e, l, x, acts);
-	else if (x->xid == l->xid && l->state == DSM_RLOCK_FREEING)
-		dsm_rlock_freed(e, l, x, acts);
+	else if (x->xid != l->xid || (l->state != DSM_RLOCK_QUEUEING && l->state != DSM_RLOCK_FREEING))
+		return;
+	else if (x->status == DSM_XFER_IN_DOUBT)
+		dsm_rlock_doubt(e, l, acts);
+	else if (l->flags & DSM_RLOCKF_DOUBT)
+		dsm_rlock_looked(e, l, x, acts);
+	else
+		dsm_rlock_swapped(e, l, x, acts);
 }
 
 static void granted(struct dsm_engine *e, struct dsm_rlock *l, u32 what, struct dsm_actions *acts)
@@ -616,6 +642,7 @@ void dsm_rlock_void(struct dsm_engine *e, struct dsm_rlock *l, u64 word, struct 
 void dsm_rlock_peer_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node,
 			 struct dsm_actions *acts)
 {
+	dsm_rlock_doubt_lost(e, l, node, acts);
 	if (l->flags & DSM_RLOCKF_ARRAY) {
 		dsm_array_peer_lost(e, l, node, acts);
 	} else if (l->manager == node) {

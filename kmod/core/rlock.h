@@ -4,7 +4,8 @@
  * Locks of regions with sync=rdma: a queue between nodes, built by atomics on one word at the key's
  * manager and handed along by signals (protocol.md 3.8 with decisions.md P1). rlock.c is what
  * threads, signals and losses do to a lock at a node, rlock_get.c how the node gets it, rlock_give.c
- * how it gives it away; rlock_manager.c gives out words and makes a broken queue void.
+ * how it gives it away; rlock_doubt.c finds out whether an atomic took place; rlock_manager.c gives out words and makes
+ * a broken queue void.
  */
 #ifndef DSM_CORE_RLOCK_H
 #define DSM_CORE_RLOCK_H
@@ -101,6 +102,7 @@ enum dsm_rlock_state {
 #define DSM_RLOCKF_JUDGING 0x40u	/* manager: an atomic of dsm_rlockman_judge() is under way */
 #define DSM_RLOCKF_AGAIN 0x80u		/* and another node was lost meanwhile */
 #define DSM_RLOCKF_ARRAY 0x100u		/* algo=array: no word, no queue; fixed */
+#define DSM_RLOCKF_DOUBT 0x200u		/* QUEUEING, FREEING: did the atomic take place? rlock_doubt.c */
 
 /**
  * struct dsm_rlock - one key at a node that uses or manages it; stays as long as its region
@@ -108,6 +110,7 @@ enum dsm_rlock_state {
  * @by_word: in the table of words, once the word is known
  * @list:    held list, or empty
  * @cont:    waits for a pull or a release
+ * @sure:    @askers can be answered
  * @waiters: local threads, oldest first
  * @owner:   while HELD
  * @key:     as the callers gave it; fixed
@@ -130,7 +133,10 @@ enum dsm_rlock_state {
  * @attempts: algo=array: in a row that failed
  * @flags:   DSM_RLOCKF_*
  * @asked:   algo=array: READs behind our entry that are under way
+ * @witness: DOUBT: node that was asked whom it waits for; this one: the manager is to judge; or DSM_NO_NODE
+ * @askers:  QUEUEING: nodes that want to know where this one is in the queue
  * @users:   manager: nodes that know the word
+ * @reporters: manager: nodes that wait for what dsm_rlockman_judge() finds
  * @judged:  manager: the word as last seen by dsm_rlockman_judge()
  * @judge_put: manager: what its atomic puts there
  * @judge_xid: manager: number of its atomic
@@ -142,6 +148,7 @@ struct dsm_rlock {
 	struct hlist_node by_word;
 	struct list_head list;
 	struct dsm_cont cont;
+	struct dsm_cont sure;
 	struct list_head waiters;
 	struct dsm_lock_owner owner;
 	u64 key;
@@ -164,8 +171,11 @@ struct dsm_rlock {
 	u8 attempts;
 	u16 flags;
 	u16 asked;
+	u16 witness;
 	u32 judge_xid;
+	u64 askers;
 	u64 users;
+	u64 reporters;
 	u64 judged;
 	u64 judge_put;
 };
@@ -210,6 +220,7 @@ static inline bool dsm_rlock_is_busy(const struct dsm_rlock *l)
 void dsm_rlock_set_state(struct dsm_engine *e, struct dsm_rlock *l, enum dsm_rlock_state state);
 void dsm_rlock_swap(struct dsm_engine *e, struct dsm_rlock *l, u64 expect, u64 put,
 		    struct dsm_actions *acts);
+void dsm_rlock_swapped(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x, struct dsm_actions *acts);
 void dsm_rlock_signal(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u32 what,
 		      struct dsm_actions *acts);
 void dsm_rlock_report_broken(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
@@ -219,6 +230,8 @@ void dsm_rlock_cas(struct dsm_engine *e, struct dsm_rlock *l, u64 expect, u64 pu
 		   struct dsm_actions *acts);
 void dsm_rlock_send(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u8 op,
 		    struct dsm_actions *acts);
+void dsm_rlock_reply(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u32 xid, struct dsm_wire_rlock *body,
+		     struct dsm_actions *acts);
 
 /* rlock_get.c */
 /* Ask for the lock, the word being known. */
@@ -239,6 +252,18 @@ void dsm_rlock_free_word(struct dsm_engine *e, struct dsm_rlock *l, u64 expect,
 void dsm_rlock_hand_on(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
 void dsm_rlock_freed(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
 		     struct dsm_actions *acts);
+
+/* rlock_doubt.c */
+void dsm_rlock_doubt(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
+void dsm_rlock_looked(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x, struct dsm_actions *acts);
+void dsm_rlock_on_before(struct dsm_engine *e, struct dsm_rlock *l, u16 from, u32 epoch, struct dsm_actions *acts);
+void dsm_rlock_on_place(struct dsm_engine *e, struct dsm_rlock *l, u16 from, u32 place, u16 before,
+			struct dsm_actions *acts);
+/* @askers can be answered. */
+void dsm_rlock_sure(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
+/* The manager has judged. */
+void dsm_rlock_doubt_judged(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
+void dsm_rlock_doubt_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_actions *acts);
 
 /* rlock_manager.c */
 /* Give the key a word, if it has none: 0 or -ENOSPC. */

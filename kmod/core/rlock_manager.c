@@ -38,8 +38,19 @@ int dsm_rlockman_open(struct dsm_engine *e, struct dsm_rlock *l)
 	return 0;
 }
 
-static void reply(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u32 xid,
-		  struct dsm_wire_rlock *body, struct dsm_actions *acts)
+/**
+ * dsm_rlock_reply() - message RLOCK_REPLY
+ * @e:    engine
+ * @l:    lock
+ * @dst:  node
+ * @xid:  of the request, or 0
+ * @body: all but the key
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_rlock_reply(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u32 xid, struct dsm_wire_rlock *body,
+		     struct dsm_actions *acts)
 {
 	struct dsm_msgbuf *m =
 		dsm_msg_new(e, dst, DSM_CLASS_RSP, DSM_MSG_RLOCK_REPLY, l->region, xid);
@@ -62,7 +73,7 @@ static void answer_open(struct dsm_engine *e, struct dsm_rlock *l, u16 from, u32
 		body.word = cpu_to_le32(l->handle % DSM_RSYNC_WORDS);
 	}
 	body.status = cpu_to_le32(-err);
-	reply(e, l, from, xid, &body, acts);
+	dsm_rlock_reply(e, l, from, xid, &body, acts);
 	dsm_rlock_put(e, l);
 }
 
@@ -95,6 +106,18 @@ void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_ac
 	look(e, l, l->judged, acts);
 }
 
+static void answer_reporters(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
+{
+	u64 nodes = l->reporters & e->alive;
+
+	l->reporters = 0;
+	for (; nodes; nodes &= nodes - 1) {
+		struct dsm_wire_rlock body = { .op = DSM_RLOCK_BROKEN };
+
+		dsm_rlock_reply(e, l, __ffs64(nodes), 0, &body, acts);
+	}
+}
+
 static void tell(struct dsm_engine *e, struct dsm_rlock *l, u64 word, struct dsm_actions *acts)
 {
 	u64 nodes = l->users & e->alive & ~(1ull << e->self);
@@ -102,7 +125,7 @@ static void tell(struct dsm_engine *e, struct dsm_rlock *l, u64 word, struct dsm
 	for (; nodes; nodes &= nodes - 1) {
 		struct dsm_wire_rlock body = { .op = DSM_RLOCK_LOST, .addr = cpu_to_le64(word) };
 
-		reply(e, l, __ffs64(nodes), 0, &body, acts);
+		dsm_rlock_reply(e, l, __ffs64(nodes), 0, &body, acts);
 	}
 	dsm_rlock_void(e, l, word, acts);
 }
@@ -136,28 +159,27 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 	}
 	l->flags &= ~(DSM_RLOCKF_JUDGING | DSM_RLOCKF_AGAIN);
 	dsm_rlock_busy(e, l, true);
+	answer_reporters(e, l, acts);
 }
 
 /* ---- messages ---- */
 
-/* Only a request for a word makes an object. */
-static struct dsm_rlock *object(struct dsm_engine *e, const struct dsm_wire_hdr *hdr,
-				struct dsm_reader *r, struct dsm_wire_rlock *body, u16 manager)
+/* It is answered when the word has been judged. */
+static void report(struct dsm_engine *e, struct dsm_rlock *l, u16 from, struct dsm_actions *acts)
+{
+	l->reporters |= 1ull << from;
+	dsm_rlockman_judge(e, l, acts);
+}
+
+static struct dsm_space *region_of(struct dsm_engine *e, const struct dsm_wire_hdr *hdr)
 {
 	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
-	u64 key;
 
-	dsm_reader_take(r, body, sizeof(*body));
-	key = le64_to_cpu(body->key);
-	if (!s || !s->n_members || s->policy.sync != DSM_SYNC_RDMA || !e->rsync ||
-	    dsm_manager(s, DSM_MSG_LOCK_REQ, key) != manager)
-		return NULL;
-	return hdr->type == DSM_MSG_RLOCK && body->op == DSM_RLOCK_OPEN ?
-		       dsm_rlock_get(e, s, key) : dsm_rlock_find(e, s->id, key);
+	return s && s->n_members && s->policy.sync == DSM_SYNC_RDMA && e->rsync ? s : NULL;
 }
 
 /**
- * dsm_rlock_on_request() - message RLOCK, to the manager
+ * dsm_rlock_on_request() - message RLOCK, to the manager or to a node of the queue
  * @e:    engine
  * @from: sender
  * @hdr:  header
@@ -170,22 +192,55 @@ static struct dsm_rlock *object(struct dsm_engine *e, const struct dsm_wire_hdr 
 int dsm_rlock_on_request(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			 struct dsm_reader *r, struct dsm_actions *acts)
 {
+	struct dsm_space *s = region_of(e, hdr);
 	struct dsm_wire_rlock body;
-	struct dsm_rlock *l = object(e, hdr, r, &body, e->self);
+	struct dsm_rlock *l;
+	u64 key;
 
-	if (!l)
+	dsm_reader_take(r, &body, sizeof(body));
+	key = le64_to_cpu(body.key);
+	if (!s || (body.op != DSM_RLOCK_BEFORE && dsm_manager(s, DSM_MSG_LOCK_REQ, key) != e->self))
 		return -EPROTO;
+	/* Only a request for a word makes an object. */
+	l = body.op == DSM_RLOCK_OPEN ? dsm_rlock_get(e, s, key) : dsm_rlock_find(e, s->id, key);
 	if (body.op == DSM_RLOCK_OPEN)
 		answer_open(e, l, from, le32_to_cpu(hdr->xid), acts);
-	else if (l->users & 1ull << from && !(l->flags & DSM_RLOCKF_ARRAY))
-		dsm_rlockman_judge(e, l, acts);
-	else
+	else if (!l || l->flags & DSM_RLOCKF_ARRAY)
 		return -EPROTO;
+	else if (body.op == DSM_RLOCK_BEFORE)
+		dsm_rlock_on_before(e, l, from, le32_to_cpu(body.word), acts);
+	else if (!(l->users & 1ull << from))
+		return -EPROTO;
+	else
+		report(e, l, from, acts);
+	return 0;
+}
+
+static int opened(struct dsm_engine *e, struct dsm_rlock *l, u16 from, const struct dsm_wire_rlock *body,
+		  struct dsm_actions *acts)
+{
+	const struct dsm_key word = { .addr = le64_to_cpu(body->addr), .rkey = le32_to_cpu(body->rkey) };
+	u32 number = le32_to_cpu(body->word);
+
+	if (l->state != DSM_RLOCK_OPENING)
+		return -EPROTO;
+	if (body->status) {
+		dsm_rlock_refused(e, l, -ENOSPC, acts);
+		return 0;
+	}
+	if (!word.rkey || word.addr % sizeof(u64) || number >= DSM_RSYNC_WORDS ||
+	    (l->flags & DSM_RLOCKF_ARRAY && number >= DSM_ARRAYS))
+		return -EPROTO;
+	dsm_rlock_opened(e, l, &word, dsm_rlock_handle(from, number));
+	if (list_empty(&l->waiters))
+		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);	/* they gave up: nobody hears it */
+	else
+		dsm_rlock_queue(e, l, acts);
 	return 0;
 }
 
 /**
- * dsm_rlock_on_reply() - message RLOCK_REPLY, from the manager
+ * dsm_rlock_on_reply() - message RLOCK_REPLY, from the manager or a node of the queue
  * @e:    engine
  * @from: sender
  * @hdr:  header
@@ -198,37 +253,29 @@ int dsm_rlock_on_request(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 int dsm_rlock_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		       struct dsm_reader *r, struct dsm_actions *acts)
 {
+	struct dsm_space *s = region_of(e, hdr);
 	struct dsm_wire_rlock body;
-	struct dsm_rlock *l = object(e, hdr, r, &body, from);
-	struct dsm_key word;
+	struct dsm_rlock *l;
 
+	dsm_reader_take(r, &body, sizeof(body));
+	l = s ? dsm_rlock_find(e, s->id, le64_to_cpu(body.key)) : NULL;
 	if (!l)
 		return -EPROTO;
-	word.addr = le64_to_cpu(body.addr);
-	word.rkey = le32_to_cpu(body.rkey);
-	if (body.op == DSM_RLOCK_LOST) {
-		if (l->flags & DSM_RLOCKF_ARRAY)
-			return -EPROTO;
-		/* It may come before the word that was asked for. */
-		if (dsm_rword_state(word.addr) != DSM_RWORD_LOST)
-			return -EPROTO;
-		dsm_rlock_void(e, l, word.addr, acts);
+	if (body.op == DSM_RLOCK_BEFORE) {
+		dsm_rlock_on_place(e, l, from, le32_to_cpu(body.status), le32_to_cpu(body.word), acts);
 		return 0;
 	}
-	if (l->state != DSM_RLOCK_OPENING)
+	if (l->manager != from)
 		return -EPROTO;
-	if (body.status) {
-		dsm_rlock_refused(e, l, -ENOSPC, acts);
+	if (body.op == DSM_RLOCK_OPEN)
+		return opened(e, l, from, &body, acts);
+	if (body.op == DSM_RLOCK_BROKEN) {
+		dsm_rlock_doubt_judged(e, l, acts);
 		return 0;
 	}
-	if (!word.rkey || word.addr % sizeof(u64) || le32_to_cpu(body.word) >= DSM_RSYNC_WORDS ||
-	    (l->flags & DSM_RLOCKF_ARRAY && le32_to_cpu(body.word) >= DSM_ARRAYS))
+	/* It may come before the word that was asked for. */
+	if (l->flags & DSM_RLOCKF_ARRAY || dsm_rword_state(le64_to_cpu(body.addr)) != DSM_RWORD_LOST)
 		return -EPROTO;
-	dsm_rlock_opened(e, l, &word, dsm_rlock_handle(from, le32_to_cpu(body.word)));
-	if (list_empty(&l->waiters)) {
-		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);	/* they gave up: nobody hears it */
-		return 0;
-	}
-	dsm_rlock_queue(e, l, acts);
+	dsm_rlock_void(e, l, le64_to_cpu(body.addr), acts);
 	return 0;
 }

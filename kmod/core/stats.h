@@ -23,7 +23,7 @@ struct dsm_core_stats {
 	u64 zero_local, page_reads, page_writes, ahead_issued, ahead_hits, ahead_wasted;
 	u64 sc_grants, sc_recalls, sc_refusals, pages_lost;
 	u64 letters, letters_by_message;
-	u64 dir_changes, dir_looks;
+	u64 dir_changes, dir_looks, atomics_doubted;
 	u64 bcast_pages, bcast_hits, bcast_lost;
 	u64 excl_enters, excl_breaks, migrations, migration_attempts, predictions, prediction_hits;
 };

@@ -109,6 +109,12 @@ struct dsm_msgbuf {
 	u8 class;
 };
 
+/*
+ * The connection broke and stands again, and nobody knows whether the atomic took place; it will not any more.
+ * All else is done again by net.
+ */
+#define DSM_XFER_IN_DOUBT (-EAGAIN)
+
 /* Segments of one transfer: 64 KiB of 4 KiB pages; every device we know takes 30 at least. */
 #define DSM_XFER_SEGS 16u
 
@@ -178,7 +184,7 @@ struct dsm_seg {
  * @operand: CAS: new value; ADD: addend
  * @result:  CAS, ADD: value before
  * @seg:     local memory; stays valid until the transfer is back
- * @status:  once it is back: 0, or -EHOSTDOWN if the peer was lost first
+ * @status:  once it is back: 0; -EHOSTDOWN if the peer was lost first; atomics: DSM_XFER_IN_DOUBT
  * @kind:    enum dsm_xfer_kind
  * @region:  the core's: for what
  * @idx:     the core's: likewise

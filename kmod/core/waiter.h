@@ -21,6 +21,7 @@ enum dsm_cont_kind {
 	DSM_CONT_REQUEST,	/* serve a remote request: struct dsm_request */
 	DSM_CONT_RLOCK_LEARNED,	/* a lock and what came with it are here: struct dsm_rlock */
 	DSM_CONT_RLOCK_RELEASED,	/* REL done, let the lock go: struct dsm_rlock */
+	DSM_CONT_RLOCK_SURE,	/* tell who asked where this node is in the queue: struct dsm_rlock.sure */
 };
 
 struct dsm_cont {

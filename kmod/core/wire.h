@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 17u
+#define DSM_WIRE_VERSION 18u
 #endif
 
 /**
@@ -70,8 +70,8 @@
  * @DSM_MSG_SYNC_PULL:       REQ: bare acquire
  * @DSM_MSG_SYNC_REPLY:      RSP: to both
  * @DSM_MSG_BAR_ASK:         FWD: report arrivals at once, not when they are as many as last time
- * @DSM_MSG_RLOCK:           REQ: sync=rdma: to a lock's manager: its word is wanted, or its queue broke
- * @DSM_MSG_RLOCK_REPLY:     RSP: where the word is, or that its queue is void
+ * @DSM_MSG_RLOCK:           REQ: sync=rdma: to a lock's manager: its word is wanted, or its queue broke; to others: whom do they wait for
+ * @DSM_MSG_RLOCK_REPLY:     RSP: where the word is, that its queue is void, or who is waited for
  * @DSM_MSG_RSYNC_KEY:       REQ: sync=rdma: registration of the sender's mail
  * @DSM_MSG_SC_GET:          REQ: to the home: a copy to read, or the only one
  * @DSM_MSG_SC_RECALL:       FWD: home to who has a copy: give it up
@@ -419,17 +419,22 @@ struct dsm_wire_lock {
 };
 static_assert(sizeof(struct dsm_wire_lock) == 24);
 
-enum dsm_rlock_op { DSM_RLOCK_OPEN, DSM_RLOCK_BROKEN, DSM_RLOCK_LOST };
+enum dsm_rlock_op { DSM_RLOCK_OPEN, DSM_RLOCK_BROKEN, DSM_RLOCK_LOST, DSM_RLOCK_BEFORE };
+/* PAST: it does not wait in that queue; WAITS for a node that is named. */
+enum dsm_rlock_place { DSM_RLOCK_PAST, DSM_RLOCK_WAITS };
 
-/* RLOCK: only key and op. RLOCK_REPLY: to OPEN, or LOST with the word's new value. */
+/*
+ * RLOCK: key and op alone to the manager; BEFORE, with the queue's epoch, to a node of the queue. RLOCK_REPLY: to each of
+ * them, or LOST with the word's new value.
+ */
 struct dsm_wire_rlock {
 	__le64 key;
 	u8 op;				/* enum dsm_rlock_op */
 	u8 reserved[3];
-	__le32 status;			/* to OPEN: 0 or positive errno */
+	__le32 status;			/* to OPEN: 0 or positive errno; to BEFORE: enum dsm_rlock_place */
 	__le64 addr;			/* to OPEN: of the word; LOST: its value */
 	__le32 rkey;
-	__le32 word;			/* its number */
+	__le32 word;			/* its number; BEFORE: epoch; the node waited for */
 };
 static_assert(sizeof(struct dsm_wire_rlock) == 32);
 

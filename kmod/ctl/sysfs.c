@@ -244,6 +244,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_NOTICES_READ] = "notices_read",
 	[DSM_STAT_NOTICES_DROPPED] = "notices_dropped",
 	[DSM_STAT_MERGES_LIVE] = "merges_live",
+	[DSM_STAT_ATOMICS_DOUBTED] = "atomics_doubted",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

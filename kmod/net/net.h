@@ -607,7 +607,6 @@ void dsm_xfer_exit(void);
 void dsm_xfer_peer_init(struct dsm_peer *peer);
 int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
 void dsm_xfer_push(struct dsm_peer *peer);
-bool dsm_xfer_is_open(const struct dsm_peer *peer);
 u32 dsm_xfer_signals(const struct dsm_peer *peer);
 void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back);
 void dsm_xfer_give_back(struct dsm_peer *peer, struct dsm_xfer_list *back);

@@ -18,7 +18,7 @@
  * Queue pairs and ids are new; completion queues, receive slots, credits, registrations and
  * everything that is known of the peer stay.
  *
- * What must not be posted twice has a rule of its own: WRITEs and atomics (core/seq.h), registrations
+ * What must not be posted twice has a rule of its own: WRITEs (core/seq.h), atomics (DSM_XFER_IN_DOUBT), registrations
  * (dsm_xfer_register()), and requests that name a frame (dsm_sq_take_sinks()). A work request that
  * brings several messages at once, by a WRITE into memory that the peer keeps for them, goes again as it
  * was and to the same place: before its number is final the receiver has handled all of them or none,
@@ -39,9 +39,6 @@
 
 /* How long to wait for the other side to connect again before it is reminded. */
 #define REMIND_MS 100
-
-/* Time for atomics to come back over a connection that did not break, also if one has to be sent again (268 ms). */
-#define SETTLE_MS 600
 
 /* A part of the bound is given to each connection, so that a lost packet does not cost all of it. */
 #define ATTEMPTS 3
@@ -306,28 +303,13 @@ static void put_aside(struct dsm_qp *qp)
 	queue_delayed_work(peer->net->slow_wq, &r->bury, peer->net->settle);
 }
 
-/* Nothing is added, and if B itself did not break, what it has is done soon. */
-static void let_atomics_end(struct dsm_peer *peer)
-{
-	bool open;
-
-	spin_lock_bh(&peer->lock);
-	open = dsm_xfer_is_open(peer);
-	spin_unlock_bh(&peer->lock);
-	if (open)
-		wait_event_timeout(peer->wait, !READ_ONCE(peer->qp[DSM_VC_B].sq_used) ||
-				   READ_ONCE(peer->state) != DSM_PEER_UP,
-				   msecs_to_jiffies(SETTLE_MS));
-}
-
 /*
- * Afterwards no handler of this peer runs, and nothing of it is with the device. -ENOTRECOVERABLE: that must
- * be the end of it; -ENETDOWN: nothing was done, since the network carries nothing.
+ * Afterwards no handler of this peer runs, and nothing of it is with the device. -ENETDOWN: nothing was done, since the
+ * network carries nothing.
  */
 static int take_down(struct dsm_peer *peer)
 {
 	struct dsm_resume *r = &peer->resume;
-	bool open;
 	int i;
 
 	/* Whoever makes a queue pair looks at @ready, which is false, under this mutex. */
@@ -335,20 +317,17 @@ static int take_down(struct dsm_peer *peer)
 	mutex_unlock(&peer->setup);
 	if (!dsm_link_await(peer, r->end))
 		return -ENETDOWN;
-	for (i = 0; i < DSM_VC_B; i++)
+	for (i = 0; i < DSM_VC_COUNT; i++)
 		put_aside(&peer->qp[i]);
-	let_atomics_end(peer);
-	put_aside(&peer->qp[DSM_VC_B]);
 	spin_lock_bh(&peer->lock);
 	for (i = 0; i < DSM_VC_COUNT; i++)
 		peer->qp[i].established = false;
 	/* What was told of the old ones meanwhile is no news. */
 	r->again = false;
 	r->refusal = 0;
-	open = dsm_xfer_is_open(peer);
-	r->ready = !open;
+	r->ready = true;
 	spin_unlock_bh(&peer->lock);
-	return open ? -ENOTRECOVERABLE : 0;
+	return 0;
 }
 
 /* ---- the new ones ---- */
@@ -371,7 +350,6 @@ static bool is_final(int err)
 	switch (err) {
 	case -EPROTO:
 	case -EPROTONOSUPPORT:
-	case -ENOTRECOVERABLE:
 	/* The other side has dropped us, or runs anew, or runs no more. */
 	case -ESTALE:
 	case -ECONNREFUSED:
@@ -515,10 +493,6 @@ static void give_up(struct dsm_peer *peer, int err)
 	spin_lock_bh(&peer->lock);
 	if (err == -EPROTO)
 		blame(r, DSM_WHY_CAUSE, err, "malformed request to resume");
-	else if (err == -ENOTRECOVERABLE && peer->state == DSM_PEER_UP) {
-		pr_info_ratelimited("dsm: node %u: %s; an atomic operation was under way\n", peer->node, r->reason);
-		blame(r, DSM_WHY_CAUSE, -ECONNRESET, "connection failed during an atomic operation");
-	}
 	dsm_peer_fail_locked(peer, r->why, r->err, r->reason);
 	spin_unlock_bh(&peer->lock);
 }

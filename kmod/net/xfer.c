@@ -483,26 +483,6 @@ u32 dsm_xfer_signals(const struct dsm_peer *peer)
 	return n;
 }
 
-/**
- * dsm_xfer_is_open() - is there a transfer of which nobody knows whether it took place
- * @peer: drained peer
- *
- * An atomic whose answer was lost can neither be repeated nor be given up as long as the peer lives.
- *
- * Context: peer lock held.
- * Return: true if so.
- */
-bool dsm_xfer_is_open(const struct dsm_peer *peer)
-{
-	const struct dsm_xfer *x;
-
-	lockdep_assert_held(&peer->lock);
-	for (x = peer->xfer_posted.head; x; x = x->next)
-		if (x->op == DSM_XFER_CAS || x->op == DSM_XFER_ADD)
-			return true;
-	return false;
-}
-
 /* What becomes of a transfer. True: it is to be posted again. */
 static bool decide(struct dsm_peer *peer, struct net_xfer *t, bool overtook)
 {
@@ -512,8 +492,8 @@ static bool decide(struct dsm_peer *peer, struct net_xfer *t, bool overtook)
 		return true;
 	t->settled = true;
 	peer->qp[DSM_VC_B].sq_used--;
-	/* There are no atomics, so it is a registration that nobody knows of. */
-	t->x.status = fate == DSM_SEQ_DONE ? 0 : -EAGAIN;
+	/* An atomic, or a registration: whoever wants it has to find out. */
+	t->x.status = fate == DSM_SEQ_DONE ? 0 : DSM_XFER_IN_DOUBT;
 	return false;
 }
 
@@ -600,6 +580,7 @@ static int hand_over(struct dsm_peer *peer, struct dsm_xfer *x)
 		for (; x; x = next) {
 			next = x->next;
 			to_net(x)->peer = peer;
+			to_net(x)->settled = false;	/* the shell uses them again */
 			list_add_xfer(&peer->xfer_wait, x);
 		}
 		dsm_xfer_push(peer);

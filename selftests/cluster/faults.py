@@ -6,7 +6,6 @@ What goes wrong is done by debug builds of the module (kmod/net/fault.c).
 """
 import contextlib
 import errno
-import signal
 import time
 
 import sinks
@@ -14,7 +13,7 @@ from ahead import show
 from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, peer, ranks, region,
                    start_ranks, status, until)
 from vm.channel import GuestError
-from wire import again, check_no_rnr, wait_busy, xfer
+from wire import again, check_no_rnr, xfer
 
 BREAKS = 20
 CONNECTIONS = {"C": 0, "Q": 1, "P": 2, "B": 3}
@@ -26,7 +25,6 @@ TICKET = ("plain", "ticket", "/dev/dsm-REGION", 300)
 FEW_BREAKS = 8
 ROUNDS = 3	# of each of two outcomes
 THREADS = 12	# of an actor, each with a flag of its own
-ATOMIC = "connection failed during an atomic operation"
 STILL = "transfers stand still"
 PAGE = 4096
 RESUME_SECONDS = 2.0	# parameter resume_ms
@@ -176,37 +174,87 @@ def sc_pages_recalled_when_connections_break(c):
     break_many(c, Load(c, (RING, settings), (TICKET, settings)), FEW_BREAKS, ["Q", "P"])
 
 
-def rdma_locks_when_connections_break(c):
-    """All goes on, or an atomic was under way and the peer is lost: then it says so, and nobody hangs."""
+def atomics_when_connections_break(c):
+    """Words of locks and of pages say afterwards what became of those that were under way."""
+    settings = "home=rr,sync=rdma"
+    before = doubted(c)
+    break_many(c, Load(c, (COUNTER, settings), (COUNTER, "preset=csm-ms,home=rr"), flow="xfer_atomics"), FEW_BREAKS,
+               ["B", "Q"])
+    print(f"# {doubted(c) - before} atomics were under way", flush=True)
+
+
+def doubted(c):
+    return sum(counters(n)["atomics_doubted"] for n in living(c))
+
+
+def keys_managed_by_other(node, actor, count):
+    """Keys whose word is at another node, known by now; the locks are free."""
+    keys, key = [], 0
+    while len(keys) < count:
+        before = counters(node)["locks_remote"]
+        actor.want(0, "lock", key)
+        actor.want(0, "unlock", key)
+        if counters(node)["locks_remote"] > before:
+            keys.append(key)
+        key += 1
+    return keys
+
+
+def atomics_of_unknown_outcome(c):
+    """A lock is asked for, or given back, by an atomic that took place or did not; the other node wants it too, or not."""
     a, b = living(c)[:2]
-    went_on = 0
-    times = breaks(c, FEW_BREAKS)
-    for i in range(times):
-        pair = ((a, status(b)["node"]), (b, status(a)["node"]))
-        before = [resumes(n) for n in (a, b)]
-        with region(c, "1M", "home=rr,sync=rdma") as name:
-            jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
-            wait_busy(c, jobs)
-            fault(*((a, b) if i % 2 else (b, a)), f"break {CONNECTIONS['QB'[i // 2 % 2]]}")
-            until(lambda pair=pair, before=before: any_lost(pair) or all(
-                      resumes(n) > count for n, count in zip((a, b), before)),
-                  "neither resumed nor lost", RESUME_SECONDS * c.slowness + 1)
-            if any_lost(pair):
-                wait_lost(c, pair, (RESUME_SECONDS + 1) * c.slowness)
-                said = [peer(n, ident)["reason"] for n, ident in pair]
-                expect(ATOMIC in said, f"lost, but not for an atomic operation: {said}")
+    before = doubted(c)
+    with region(c, "64K", "home=rr,sync=rdma") as name, actors(name, a, b) as (x, y):
+        for i, key in enumerate(keys_managed_by_other(b, y, 4 * ROUNDS)):
+            atomic = Atomic(a, b, arrives=i % 2)
+            rival = i // 2 % 2
+            with atomic.unknown():
+                asked = y.begin("lock", key)
+                atomic.wait()
+                wanted = x.begin("lock", key) if rival else None
+            if rival:
+                until(lambda: not x.pending(wanted) or not y.pending(asked), "nobody gets the lock")
+                first, later = ((y, asked), (x, wanted)) if x.pending(wanted) else ((x, wanted), (y, asked))
+                first[0].finish(first[1], 0, "lock")
+                first[0].settle()
+                expect(later[0].pending(later[1]), "both have the lock")
+                first[0].want(0, "unlock", key)
+                later[0].finish(later[1], 0, "lock")
+                later[0].want(0, "unlock", key)
+                y.want(0, "lock", key)
             else:
-                wait_busy(c, jobs)
-                went_on += 1
-            for job in jobs:
-                job.signal(signal.SIGKILL)
-            for job in jobs:
-                job.wait(CALL_SECONDS)
-        if any_lost(pair):
-            again(c, b)
-    print(f"# sync=rdma: {went_on} of {times} breaks without an atomic under way", flush=True)
-    with region(c, "1M", "home=rr,sync=rdma") as name:
-        ranks(c, ["counter", name, 2, 50, 3])
+                y.finish(asked, 0, "lock")
+                x.want(-errno.EBUSY, "trylock", key)
+            with atomic.unknown():
+                y.want(0, "unlock", key)
+                atomic.wait()
+                wanted = x.begin("lock", key) if rival else None
+            x.finish(wanted if rival else x.begin("lock", key), 0, "lock")
+            y.want(-errno.EBUSY, "trylock", key)
+            x.want(0, "unlock", key)
+            y.want(0, "lock", key)
+            y.want(0, "unlock", key)
+    expect(doubted(c) > before, "the outcome of every atomic was known")
+    print(f"# {doubted(c) - before} atomics were in doubt", flush=True)
+    check_both_know(a, b)
+
+
+class Atomic:
+    """One of b at a, with a break of which b does not know whether it came before."""
+
+    def __init__(self, a, b, arrives):
+        self.a, self.b, self.arrives = a, b, arrives
+        self.before = 0
+
+    @contextlib.contextmanager
+    def unknown(self):
+        self.before = counters(self.b)["xfer_atomics"]
+        with unknown_outcome(self.a, self.b, "B", self.arrives):
+            yield
+
+    def wait(self):
+        """Until it is posted."""
+        until(lambda: counters(self.b)["xfer_atomics"] > self.before, "no atomic was posted")
 
 
 def letters_when_connections_break(c):
@@ -253,10 +301,6 @@ def array_locks_when_connections_break(c):
             x.want(0, "timedlock", key, CALL_SECONDS * 1000)
             x.want(0, "unlock", key)
     check_both_know(a, b)
-
-
-def any_lost(pair):
-    return any(peer(n, ident)["state"] == "lost" for n, ident in pair)
 
 
 def transfers_over_broken_connections(c):

@@ -17,7 +17,6 @@ FLOW = 20	# messages that show that they flow
 STARTS = 5
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
 ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
-ATOMIC = "connection failed during an atomic operation"	# Documentation/protocol.rst, Reconnecting
 PULLED_SECONDS = 1.0
 
 
@@ -90,10 +89,10 @@ def check_cm(c):
         expect(states and all(" state RTS " in line for line in states), f"{node.name}: {states or said}")
 
 
-def wait_busy(c, jobs, over=lambda: False):
-    """Wait until messages flow again everywhere, or all programs have ended, or it is over."""
+def wait_busy(c, jobs):
+    """Wait until messages flow again everywhere, or all programs have ended."""
     before = {n: counters(n)["msgs_received"] for n in living(c)}
-    until(lambda: over() or all(j.done() for j in jobs) or
+    until(lambda: all(j.done() for j in jobs) or
           all(counters(n)["msgs_received"] >= count + FLOW for n, count in before.items()),
           "no messages flow")
 
@@ -123,7 +122,7 @@ def an_interface_down_for_a_second(c):
     for policy in ("home=rr", ATOMIC_POLICIES[0]):
         for node in (living(c)[0], living(c)[-1]):
             through_a_cut(c, lambda node=node: switch(node, "down"), lambda node=node: switch(node, "up"),
-                          PULLED_SECONDS, policy, may_part=policy in ATOMIC_POLICIES)
+                          PULLED_SECONDS, policy)
 
 
 def an_interface_down_for_long(c):
@@ -143,27 +142,23 @@ def an_interface_down_for_long(c):
 
 
 def a_link_cut_below_atomics(c):
-    """No connection fails, so the outcome of every atomic is known in the end, and nobody is lost."""
+    """No connection fails, so every atomic comes back."""
     for policy in ATOMIC_POLICIES:
         through_a_cut(c, living(c)[-1].cut, living(c)[-1].join, CUT_SECONDS, policy)
 
 
 def a_cable_pulled_below_atomics(c):
-    """With atomics under way their outcome is not known: then, and only then, the nodes part, and say why."""
+    """What atomics that were under way did is found out when connections stand again."""
     for node in (living(c)[0], living(c)[-1]):
         for policy in ATOMIC_POLICIES:
             through_a_cut(c, lambda node=node: node.carrier(False), lambda node=node: node.carrier(True),
-                          PULLED_SECONDS, policy, may_part=True)
+                          PULLED_SECONDS, policy)
 
 
 def pairs_of(c):
     """(node, id of another one) for all."""
     idents = {n: status(n)["node"] for n in living(c)}
     return [(n, ident) for n in living(c) for other, ident in idents.items() if other is not n]
-
-
-def any_lost(pairs):
-    return any(peer(n, ident)["state"] == "lost" for n, ident in pairs)
 
 
 def end_without(c, jobs, what):
@@ -176,17 +171,8 @@ def end_without(c, jobs, what):
     expect(any(job.status for job in jobs), f"all programs ended well without a {what}")
 
 
-def parted(c, pairs, jobs):
-    """Two nodes have lost each other: for an atomic, as they say, and programs end."""
-    for n, ident in pairs:
-        until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
-    said = [peer(n, ident)["reason"] for n, ident in pairs]
-    expect(ATOMIC in said, f"lost, but not for an atomic operation: {said}")
-    end_without(c, jobs, "peer")
-
-
-def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
-    """A node is without a link for a while; nobody is lost, unless atomics were under way and may_part says so."""
+def through_a_cut(c, down, up, seconds, policy="home=rr"):
+    """A node is without a link for a while; nobody is lost."""
     pairs = pairs_of(c)
     before = sums(c)["xfer_atomics"]
     # While a lock's token stays at one node the programs get far; then they are no use here.
@@ -204,18 +190,12 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", may_part=False):
     down()
     time.sleep(seconds)	# what is tested
     up()
-    wait_busy(c, jobs, (lambda: any_lost(pairs)) if may_part else (lambda: False))
-    if may_part and any_lost(pairs):
-        parted(c, pairs, jobs)
-        print(f"# {policy}: an atomic was under way, the nodes parted", flush=True)
-        drop_region(c, name)
-        again(c, living(c)[-1])
-    else:
-        join_ranks(c, jobs, 120)
-        for n, ident in pairs:
-            now = peer(n, ident)["state"]
-            expect(now == "up", f"{policy}: {n.name}: node {ident} is {now}")
-        drop_region(c, name)
+    wait_busy(c, jobs)
+    join_ranks(c, jobs, 120)
+    for n, ident in pairs:
+        now = peer(n, ident)["state"]
+        expect(now == "up", f"{policy}: {n.name}: node {ident} is {now}")
+    drop_region(c, name)
     check_no_rnr(c)
     check_cm(c)
 

@@ -122,6 +122,13 @@ bool atomics_enabled(u32 i)
 	return true;
 }
 
+/* Whether it took place or not: its connection may break and be made anew, and then nobody knows. A node's own does not. */
+bool atomics_may_be_doubted(const struct reading *r)
+{
+	return (r->x->op == DSM_XFER_CAS || r->x->op == DSM_XFER_ADD) && r->node != r->x->dst && !w.node[r->node].dead &&
+	       !w.node[r->x->dst].dead;
+}
+
 /* It is where it belongs: the receiver will be told. */
 void atomics_signal(const struct reading *r)
 {

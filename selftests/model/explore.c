@@ -114,6 +114,9 @@ static u32 env_actions(struct act *acts, u32 n)
 	}
 	for (i = 0; i < w.n_grams; i++)
 		end = add(acts, end, ACT_ENV_DROP, i, 0, 0, NULL);
+	for (i = 0; i < w.n_reading; i++)
+		if (atomics_may_be_doubted(&w.reading[i]))
+			end = add(acts, end, ACT_ENV_BREAK, i, 0, 0, NULL);
 	if (w.l->flags & LITMUS_CRASH && w.crashed < 0)
 		for (i = 0; i < w.l->nodes; i++)
 			end = add(acts, end, ACT_ENV_CRASH, i, 0, 0, NULL);
@@ -180,6 +183,7 @@ static u32 changed_by(const struct act *act)
 		return 0;
 	case ACT_PIECE:
 	case ACT_XFER_DONE:
+	case ACT_ENV_BREAK:
 		return 1u << w.reading[act->a].node | 1u << w.reading[act->a].x->dst;
 	case ACT_ENV_CRASH:
 		return ~0u;
@@ -236,6 +240,9 @@ static void perform(const struct act *act)
 		break;
 	case ACT_ENV_DROP:
 		gram_forget(act->a);
+		break;
+	case ACT_ENV_BREAK:
+		reading_done(act->a, DSM_XFER_IN_DOUBT);
 		break;
 	case ACT_ENV_TIMEOUT:
 		thread_time_out(&w.thread[act->a]);

@@ -425,7 +425,7 @@ struct oracle {
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
-		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_GRAM, ACT_EXPIRE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP };
+		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_GRAM, ACT_EXPIRE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP, ACT_ENV_BREAK };
 
 struct act {
 	u8 kind;
@@ -436,7 +436,7 @@ struct act {
 };
 
 #define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 5 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_GRAMS + 2 * MAX_THREADS + MAX_NODES + \
-		  MAX_XFERS * (MAX_PAGES * PIECES + 1) + MAX_SIGNALS)
+		  MAX_XFERS * (MAX_PAGES * PIECES + 2) + MAX_SIGNALS)
 
 struct world {
 	const struct litmus *l;
@@ -515,6 +515,7 @@ void atomics_post(struct reading *r);
 bool atomics_do(const struct dsm_xfer *x);
 u64 atomics_dir_word(u32 manager, u32 idx);
 bool atomics_enabled(u32 i);
+bool atomics_may_be_doubted(const struct reading *r);
 void atomics_piece(u32 i, u32 piece);
 void atomics_signal(const struct reading *r);
 void atomics_check_idle(struct node *n);

@@ -115,6 +115,7 @@ static const struct {
 	[DSM_STAT_NOTICES_READ] = { "notices_read", "sync=rdma: notices read from another's board" },
 	[DSM_STAT_NOTICES_DROPPED] = { "notices_dropped", "notices that were known already" },
 	[DSM_STAT_MERGES_LIVE] = { "merges_live", "merge=live: merges that an acquire began" },
+	[DSM_STAT_ATOMICS_DOUBTED] = { "atomics_doubted", "of atomics, unknown at first" },
 };
 
 /* Counters that regions have; the others are of the node only. */
