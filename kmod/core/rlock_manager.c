@@ -201,18 +201,18 @@ int dsm_rlock_on_request(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 	key = le64_to_cpu(body.key);
 	if (!s || (body.op != DSM_RLOCK_BEFORE && dsm_manager(s, DSM_MSG_LOCK_REQ, key) != e->self))
 		return -EPROTO;
-	/* Only a request for a word makes an object. */
-	l = body.op == DSM_RLOCK_OPEN ? dsm_rlock_get(e, s, key) : dsm_rlock_find(e, s->id, key);
-	if (body.op == DSM_RLOCK_OPEN)
+	/* What is asked without a word stays only if it is given one; a node may have the number of one that queued. */
+	l = body.op == DSM_RLOCK_BROKEN ? dsm_rlock_find(e, s->id, key) : dsm_rlock_get(e, s, key);
+	if (body.op == DSM_RLOCK_OPEN) {
 		answer_open(e, l, from, le32_to_cpu(hdr->xid), acts);
-	else if (!l || l->flags & DSM_RLOCKF_ARRAY)
-		return -EPROTO;
-	else if (body.op == DSM_RLOCK_BEFORE)
+	} else if (body.op == DSM_RLOCK_BEFORE) {
 		dsm_rlock_on_before(e, l, from, le32_to_cpu(body.word), acts);
-	else if (!(l->users & 1ull << from))
-		return -EPROTO;
-	else
+		dsm_rlock_put(e, l);
+	} else {
+		if (!l || l->flags & DSM_RLOCKF_ARRAY || !(l->users & 1ull << from))
+			return -EPROTO;
 		report(e, l, from, acts);
+	}
 	return 0;
 }
 

@@ -157,13 +157,16 @@ static void swap_word(struct reading *r)
 	known_words[x->dst][number] = *word;
 }
 
-/* I23: only transfers change a word; a node changes no bit but its own, so that it enters and leaves by turns. */
+/* I23: only transfers change a word; a node changes no bit but its own, so that it enters and leaves by turns; an owner is a node. */
 static void check_dir_change(const struct reading *r, u64 word, u64 next)
 {
 	u64 others = ((1ull << DSM_DIR_NODES) - 1) & ~(1ull << r->node);
 
 	if (w.data_only)
 		return;
+	if (next >> DSM_DIR_OWNER_SHIFT > w.l->nodes)
+		fail("I23: %c makes the word of page index %u %llx, which names no node", 'A' + r->node, r->x->idx,
+		     (unsigned long long)next);
 	if (word != known_dirs[r->x->dst][r->x->idx])
 		fail("I23: %c has changed the word of page index %u by itself", 'A' + r->x->dst, r->x->idx);
 	if ((word ^ next) & others && w.crashed < 0)

@@ -65,6 +65,9 @@ static const char *l8_final(void)
 	return reg(0, 0) == 12 ? NULL : "the counter lost an increment";
 }
 
+/* Each lock twice, mostly with none of them the word's manager: a break may leave any of them in doubt. */
+PROG(doubt_t, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0));
+
 static const char *l8_small_final(void)
 {
 	return reg(0, 0) == 3 ? NULL : "the counter lost an increment";
@@ -393,6 +396,7 @@ const struct litmus litmus_list[] = {
 	{ "other", 3, 4, { A, A, B, B }, 0, { other_a1, other_a2, other_b1, other_b2 }, NULL },
 	{ "L1rdma", 3, 2, { A, B }, LITMUS_RDMA, { l1_a, l1_b }, NULL },
 	{ "L1again", 2, 2, { A, B }, LITMUS_RDMA, { l1_again, l1_behind }, NULL },
+	{ "doubt", 4, 3, { A, B, C }, LITMUS_RDMA, { doubt_t, doubt_t, doubt_t }, NULL },
 	{ "L8rdma", 3, 6, { A, A, B, B, C, C }, LITMUS_RDMA | LITMUS_QUIET | LITMUS_WALK_ONLY,
 	  { l8_t, l8_t, l8_t, l8_t, l8_t, l8_t }, l8_final },
 	{ "L12rdma", 3, 3, { A, B, C }, LITMUS_RDMA, { l12_a, l12_b, l12_c }, NULL },

@@ -383,6 +383,102 @@ static void words_are_read_as_they_are_written(void **state)
 	assert_int_equal(dsm_dir_set_of(48ull << DSM_DIR_OWNER_SHIFT | 5), 5);
 }
 
+/* What the step wants to do at a word; it comes back with @result, or in doubt. Return: what is wanted then, or NULL. */
+static struct dsm_xfer *wanted_at_word(void)
+{
+	struct dsm_xfer *x = w.acts.xfer;
+
+	w.acts.xfer = NULL;
+	w.acts.xfer_last = &w.acts.xfer;
+	assert_true(!x || (x->kind == DSM_XFER_KIND_DIR && x->dst == B && !x->next));
+	return x;
+}
+
+static struct dsm_xfer *back(struct dsm_xfer *x, int status, u64 result)
+{
+	struct dsm_xfer *next;
+
+	x->status = status;
+	x->result = result;
+	dsm_dir_on_xfer(world_engine(A), x, world_begin(A));
+	next = wanted_at_word();
+	world_end(A);
+	free(x);
+	return next;
+}
+
+static void a_bit_in_doubt_is_changed_once(void **state)
+{
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_page *p = copy();
+	u32 took_place;
+	struct dsm_xfer *x;
+
+	p->space->dir.key[B] = (struct dsm_key){ .addr = 0x5000, .rkey = 51 };
+	for (took_place = 0; took_place < 2; took_place++) {
+		dsm_page_set_state(p, DSM_PAGE_INV);
+		p->dir |= DSM_DIR_IN;
+		assert_true(dsm_dir_leave(e, p, world_begin(A)));
+		x = wanted_at_word();
+		world_end(A);
+		assert_int_equal(x->operand, -1ull);
+		/* The look may be in doubt as well. */
+		x = back(x, DSM_XFER_IN_DOUBT, 0);
+		assert_int_equal(x->operand, 0);
+		x = back(x, DSM_XFER_IN_DOUBT, 0);
+		assert_int_equal(x->operand, 0);
+		x = back(x, 0, took_place ? 2 : 3);
+		if (!took_place) {
+			assert_int_equal(x->operand, -1ull);
+			x = back(x, 0, 3);
+		}
+		assert_null(x);
+		assert_false(p->dir & DSM_DIR_IN);
+	}
+	assert_int_equal(e->stats.atomics_doubted, 4);
+	/* To get in it looks first. */
+	dsm_page_set_state(p, DSM_PAGE_FET);
+	assert_true(dsm_dir_enter(e, p, world_begin(A)));
+	x = wanted_at_word();
+	world_end(A);
+	assert_int_equal(x->operand, 1);
+	x = back(x, DSM_XFER_IN_DOUBT, 0);
+	assert_int_equal(x->operand, 0);
+	x = back(x, 0, 2);
+	assert_int_equal(x->operand, 1);
+	free(x);
+}
+
+static void an_exchange_in_doubt_is_won_if_the_word_says_so(void **state)
+{
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_page *p = copy();
+	struct dsm_xfer *x;
+	u32 i;
+
+	p->space->dir.key[B] = (struct dsm_key){ .addr = 0x5000, .rkey = 51 };
+	/* Another one came in; nobody; it took place. */
+	for (i = 0; i < 3; i++) {
+		static const u64 word[] = { 3, 1, 1ull << DSM_DIR_OWNER_SHIFT | 3 };
+
+		dsm_page_set_state(p, DSM_PAGE_RD);
+		assert_true(dsm_dir_upgrade(e, p, world_begin(A)));
+		x = wanted_at_word();
+		world_end(A);
+		assert_int_equal(x->op, DSM_XFER_CAS);
+		x = back(x, DSM_XFER_IN_DOUBT, 0);
+		assert_int_equal(x->op, DSM_XFER_ADD);
+		assert_int_equal(x->operand, 0);
+		x = back(x, 0, word[i]);
+		if (i == 1) {
+			assert_int_equal(x->op, DSM_XFER_CAS);
+			x = back(x, 0, 3);
+		}
+		assert_null(x);
+		assert_int_equal(p->state, i == 2 ? DSM_PAGE_EX : DSM_PAGE_RD);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -397,6 +493,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_word_says_whether_a_page_is_lost, start, stop),
 		cmocka_unit_test(settings_need_few_nodes_and_pages),
 		cmocka_unit_test(words_are_read_as_they_are_written),
+		cmocka_unit_test_setup_teardown(a_bit_in_doubt_is_changed_once, start, stop),
+		cmocka_unit_test_setup_teardown(an_exchange_in_doubt_is_won_if_the_word_says_so, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -321,6 +321,200 @@ static void answers_of_a_manager_are_checked(void **state)
 	stop();
 }
 
+/* The atomic of the lock comes back; what the step wants then, or NULL. */
+static struct dsm_xfer *back(struct dsm_xfer *x, int status, u64 result)
+{
+	struct dsm_xfer *next;
+
+	x->status = status;
+	x->result = result;
+	dsm_rlock_on_xfer(world_engine(0), x, world_begin(0));
+	next = w.acts.xfer;
+	if (next)
+		next = transfer(next->op);
+	world_end(0);
+	free(x);
+	return next;
+}
+
+static struct dsm_rlock *lock_of(u64 key)
+{
+	struct dsm_rlock *l;
+
+	world_begin(0);
+	l = dsm_rlock_get(world_engine(0), &w.node[0].space, key);
+	world_end(0);
+	return l;
+}
+
+/* The word of a key that node 1 manages is known; this node asks for the lock. */
+static struct dsm_xfer *ask(u64 key, struct dsm_waiter *waiter, u64 seen)
+{
+	struct dsm_engine *e = world_engine(0);
+	struct dsm_rlock *l = lock_of(key);
+	struct dsm_xfer *x;
+
+	if (!(l->flags & DSM_RLOCKF_OPEN))
+		dsm_rlock_opened(e, l, &(struct dsm_key){ .addr = 0x1000, .rkey = 9 }, dsm_rlock_handle(1, 0));
+	l->seen = seen;
+	world_waiter(waiter, 10);
+	assert_int_equal(dsm_rlock_acquire(e, &w.node[0].space, key, waiter, world_begin(0)), -EINPROGRESS);
+	x = transfer(DSM_XFER_CAS);
+	world_end(0);
+	return x;
+}
+
+/* Node 1 answers a question; what the step wants then, or NULL. */
+static struct dsm_xfer *answer_to(u8 op, u64 key, u32 place, u32 before)
+{
+	struct dsm_wire_rlock body = {
+		.key = cpu_to_le64(key), .op = op, .status = cpu_to_le32(place), .word = cpu_to_le32(before),
+	};
+	struct dsm_wire_hdr hdr = {
+		.type = DSM_MSG_RLOCK_REPLY, .region = cpu_to_le32(WORLD_REGION), .len = cpu_to_le16(sizeof(hdr) + sizeof(body)),
+	};
+	u8 msg[sizeof(hdr) + sizeof(body)];
+	struct dsm_xfer *x;
+
+	memcpy(msg, &hdr, sizeof(hdr));
+	memcpy(msg + sizeof(hdr), &body, sizeof(body));
+	assert_int_equal(dsm_engine_check(msg, sizeof(msg), NULL, NULL), 0);
+	assert_int_equal(dsm_engine_recv(world_engine(0), 1, msg, sizeof(msg), world_begin(0)), 0);
+	x = w.acts.xfer ? transfer(w.acts.xfer->op) : NULL;
+	world_end(0);
+	return x;
+}
+
+static struct dsm_xfer *answer(u64 key, u32 place, u32 before)
+{
+	return answer_to(DSM_RLOCK_BEFORE, key, place, before);
+}
+
+static void a_word_tells_whether_an_exchange_took_place(void **state)
+{
+	const u64 held = dsm_rword(DSM_RWORD_HELD, 0, 3), behind = dsm_rword(DSM_RWORD_HELD, 1, 3);
+	const u64 none = dsm_rword(DSM_RWORD_FREE, 1, 3);
+	struct dsm_waiter waiter;
+	struct dsm_rlock *l;
+	struct dsm_xfer *x;
+	u64 key;
+
+	start();
+	key = key_of(1, 0);
+	l = lock_of(key);
+	/* It did not, as a look says that is itself in doubt once: done again. */
+	x = back(ask(key, &waiter, behind), DSM_XFER_IN_DOUBT, 0);
+	assert_int_equal(x->compare, held);
+	assert_int_equal(x->operand, held);
+	x = back(x, DSM_XFER_IN_DOUBT, 0);
+	x = back(x, 0, behind);
+	assert_int_equal(x->compare, behind);
+	assert_int_equal(x->operand, held);
+	/* It did: behind node 1, which is told. */
+	x = back(back(x, DSM_XFER_IN_DOUBT, 0), 0, held);
+	assert_int_equal(x->op, DSM_XFER_SIGNAL);
+	free(x);
+	assert_int_equal(l->state, DSM_RLOCK_WAITING);
+	assert_int_equal(l->before, 1);
+	assert_int_equal(world_engine(0)->stats.atomics_doubted, 3);
+
+	/* Another queue by now: asked for anew. */
+	dsm_rlock_set_state(world_engine(0), l, DSM_RLOCK_NONE);
+	INIT_LIST_HEAD(&l->waiters);
+	x = back(back(ask(key, &waiter, none), DSM_XFER_IN_DOUBT, 0), 0, dsm_rword(DSM_RWORD_FREE, 1, 4));
+	assert_int_equal(x->compare, dsm_rword(DSM_RWORD_FREE, 1, 4));
+	free(x);
+	stop();
+}
+
+static void the_end_of_the_queue_tells_who_is_in_it(void **state)
+{
+	const u64 held = dsm_rword(DSM_RWORD_HELD, 0, 0), other = dsm_rword(DSM_RWORD_HELD, 1, 0);
+	const u64 none = dsm_rword(DSM_RWORD_FREE, 0, 0);
+	struct dsm_waiter waiter;
+	struct dsm_rlock *l;
+	struct dsm_xfer *x;
+	u32 flying;
+	u64 key;
+
+	start();
+	key = key_of(1, 0);
+	l = lock_of(key);
+	/* Node 1 is the end, and does not wait: this node is not in the queue. */
+	flying = w.n_fly;
+	assert_null(back(back(ask(key, &waiter, none), DSM_XFER_IN_DOUBT, 0), 0, other));
+	assert_int_equal(w.n_fly, flying + 1);
+	x = answer(key, DSM_RLOCK_PAST, 0);
+	assert_int_equal(x->compare, other);
+	assert_int_equal(x->operand, held);
+	/* An answer that nobody asked for, and one that is none. */
+	assert_null(answer(key, DSM_RLOCK_WAITS, 0));
+	assert_int_equal(rlock_message(DSM_MSG_RLOCK_REPLY, key, DSM_RLOCK_BEFORE, 0, 0, 0, 2), -EPROTO);
+	/* Now it waits, for this one, which has the lock, since it was free. */
+	l->expect = none;
+	assert_null(back(back(x, DSM_XFER_IN_DOUBT, 0), 0, other));
+	assert_null(answer(key, DSM_RLOCK_WAITS, 0));
+	assert_int_equal(l->state, DSM_RLOCK_HELD);
+	assert_true(waiter.done);
+
+	/* Given back: whoever waits for this node says that it still has the lock. */
+	dsm_rlock_free_word(world_engine(0), l, held, world_begin(0));
+	x = transfer(DSM_XFER_CAS);
+	world_end(0);
+	assert_null(back(back(x, DSM_XFER_IN_DOUBT, 0), 0, other));
+	/* Who asks this one meanwhile is told that it does not wait. */
+	flying = w.n_fly;
+	assert_int_equal(rlock_message(DSM_MSG_RLOCK, key, DSM_RLOCK_BEFORE, 0, 0, 0, 0), 0);
+	assert_int_equal(w.n_fly, flying + 1);
+	assert_null(answer(key, DSM_RLOCK_WAITS, 0));
+	assert_int_equal(l->state, DSM_RLOCK_PASSING);
+
+	/* Or that it has had it: then it is free, or somebody else's. */
+	dsm_rlock_free_word(world_engine(0), l, held, world_begin(0));
+	x = transfer(DSM_XFER_CAS);
+	world_end(0);
+	assert_null(back(back(x, DSM_XFER_IN_DOUBT, 0), 0, other));
+	assert_null(answer(key, DSM_RLOCK_PAST, 0));
+	assert_int_equal(l->state, DSM_RLOCK_NONE);
+
+	/* Asked while its own exchange is under way it answers afterwards. */
+	x = ask(key, &waiter, other);
+	flying = w.n_fly;
+	assert_int_equal(rlock_message(DSM_MSG_RLOCK, key, DSM_RLOCK_BEFORE, 0, 0, 0, 0), 0);
+	assert_int_equal(w.n_fly, flying);
+	x = back(x, 0, other);
+	free(x);
+	dsm_engine_run(world_engine(0), world_begin(0));
+	world_end(0);
+	assert_int_equal(l->state, DSM_RLOCK_WAITING);
+	assert_int_equal(w.n_fly, flying + 1);
+	stop();
+}
+
+static void a_lost_witness_is_not_waited_for(void **state)
+{
+	const u64 held = dsm_rword(DSM_RWORD_HELD, 0, 0), gone = dsm_rword(DSM_RWORD_HELD, 5, 0);
+	struct dsm_waiter waiter;
+	struct dsm_xfer *x;
+	u32 flying;
+	u64 key;
+
+	start();
+	key = key_of(1, 0);
+	/* The word names a node that is not there: the manager is asked to judge, and answers. */
+	flying = w.n_fly;
+	assert_null(back(back(ask(key, &waiter, dsm_rword(DSM_RWORD_FREE, 1, 0)), DSM_XFER_IN_DOUBT, 0), 0, gone));
+	assert_int_equal(w.n_fly, flying + 1);
+	assert_null(answer(key, DSM_RLOCK_WAITS, 0));
+	x = answer_to(DSM_RLOCK_BROKEN, key, 0, 0);
+	assert_int_equal(x->compare, held);
+	assert_int_equal(x->operand, held);
+	assert_null(back(x, 0, dsm_rword(DSM_RWORD_LOST, 5, 0)));
+	assert_true(waiter.done);
+	assert_int_equal(waiter.status, -EHOSTDOWN);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +525,9 @@ int main(void)
 		cmocka_unit_test(a_key_stays_as_it_is),
 		cmocka_unit_test(peers_that_break_rules_are_refused),
 		cmocka_unit_test(answers_of_a_manager_are_checked),
+		cmocka_unit_test(a_word_tells_whether_an_exchange_took_place),
+		cmocka_unit_test(the_end_of_the_queue_tells_who_is_in_it),
+		cmocka_unit_test(a_lost_witness_is_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
