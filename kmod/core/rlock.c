@@ -642,6 +642,8 @@ void dsm_rlock_void(struct dsm_engine *e, struct dsm_rlock *l, u64 word, struct 
 void dsm_rlock_peer_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node,
 			 struct dsm_actions *acts)
 {
+	l->askers &= ~(1ull << node);
+	l->reporters &= ~(1ull << node);
 	dsm_rlock_doubt_lost(e, l, node, acts);
 	if (l->flags & DSM_RLOCKF_ARRAY) {
 		dsm_array_peer_lost(e, l, node, acts);

@@ -134,6 +134,7 @@ enum dsm_rlock_state {
  * @flags:   DSM_RLOCKF_*
  * @asked:   algo=array: READs behind our entry that are under way
  * @witness: DOUBT: node that was asked whom it waits for; this one: the manager is to judge; or DSM_NO_NODE
+ * @asked_of: DOUBT: nodes that were asked since the word was looked at
  * @askers:  QUEUEING: nodes that want to know where this one is in the queue
  * @users:   manager: nodes that know the word
  * @reporters: manager: nodes that wait for what dsm_rlockman_judge() finds
@@ -173,6 +174,7 @@ struct dsm_rlock {
 	u16 asked;
 	u16 witness;
 	u32 judge_xid;
+	u64 asked_of;
 	u64 askers;
 	u64 users;
 	u64 reporters;
@@ -261,8 +263,8 @@ void dsm_rlock_on_place(struct dsm_engine *e, struct dsm_rlock *l, u16 from, u32
 			struct dsm_actions *acts);
 /* @askers can be answered. */
 void dsm_rlock_sure(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
-/* The manager has judged. */
-void dsm_rlock_doubt_judged(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
+/* The manager has judged, or cannot. */
+void dsm_rlock_doubt_judged(struct dsm_engine *e, struct dsm_rlock *l, int err, struct dsm_actions *acts);
 void dsm_rlock_doubt_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_actions *acts);
 
 /* rlock_manager.c */

@@ -3,10 +3,11 @@
 /*
  * Locks by atomics: did an exchange take place whose answer a broken connection has lost?
  *
- * The word often tells: nobody else puts there what we do. If it names another node as the end of our epoch's queue,
- * that node is asked whom it waits for, then that one, and so on. Were we in the queue, then all behind us would stand
- * still until we act, so the way from its end leads to us; where it leads past us, or to a node that does not wait, we
- * are not. So "queued" and "not freed" follow from meeting ourselves, and the contrary from anything else.
+ * The word often tells: nobody else puts there what we do. So does a signal NEXT: its sender displaced us. If the word
+ * names another node as the end of our epoch's queue, that node is asked whom it waits for, then that one, and so on.
+ * Were we in the queue, then all behind us would stand still until we act, so the way from its end leads to us; where it
+ * leads past us, in a circle, or to a node that does not wait, we are not. So "queued" and "not freed" follow from
+ * meeting ourselves, and the contrary from anything else.
  *
  * Who is asked while an exchange of its own is under way, or in doubt, answers when that is known. Nobody waits in a
  * circle: the end of a queue finds itself in the word, and each other one depends on those behind it only. Where the
@@ -20,6 +21,7 @@
 static void look(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
 {
 	l->witness = DSM_NO_NODE;
+	l->asked_of = 0;
 	dsm_rlock_cas(e, l, l->put, l->put, &l->xid, acts);
 }
 
@@ -65,6 +67,12 @@ static void ask(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_
 		dsm_rlock_report_broken(e, l, acts);
 		return;
 	}
+	if (l->asked_of & 1ull << node) {
+		/* They have had the lock, and wait anew: we are not among them. */
+		settle(e, l, l->state == DSM_RLOCK_FREEING, 0, acts);
+		return;
+	}
+	l->asked_of |= 1ull << node;
 	l->witness = node;
 	m = dsm_msg_new(e, node, DSM_CLASS_REQ, DSM_MSG_RLOCK, l->region, ++e->next_xid);
 	dsm_wire_put(m, &body, sizeof(body));
@@ -72,14 +80,18 @@ static void ask(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_
 }
 
 /*
- * FREEING: the word is neither of ours, and no queue of our epoch. Nobody but us frees what we have, and who had it
- * after us got it from a word that we made free. Only if that epoch was made void meanwhile this cannot be told, unless
- * the word names us; then it stays void, for nobody may have the lock twice.
+ * The word is neither of ours, and no queue of our epoch. QUEUEING: we are in no queue, but if what is void names us.
+ * FREEING: nobody but us frees what we have, and who had it after us got it from a word that we made free. If our epoch
+ * was made void meanwhile this cannot be told, unless the word names us, or somebody displaced us; then it stays void,
+ * for nobody may have the lock twice.
  */
-static bool was_freed(const struct dsm_rlock *l)
+static bool took_place(const struct dsm_rlock *l, bool is_void)
 {
-	return dsm_rword_state(l->seen) != DSM_RWORD_LOST || dsm_rword_epoch(l->seen) != dsm_rword_epoch(l->expect) ||
-	       (dsm_rword_state(l->expect) == DSM_RWORD_HELD && dsm_rword_node(l->seen) != dsm_rword_node(l->expect));
+	bool names_us = is_void && dsm_rword_node(l->seen) == dsm_rword_node(l->put);
+
+	if (l->state == DSM_RLOCK_QUEUEING)
+		return names_us;
+	return !is_void || (dsm_rword_state(l->expect) == DSM_RWORD_HELD && !names_us);
 }
 
 /**
@@ -94,6 +106,7 @@ static bool was_freed(const struct dsm_rlock *l)
 void dsm_rlock_looked(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x, struct dsm_actions *acts)
 {
 	u64 word = x->result;
+	bool queueing = l->state == DSM_RLOCK_QUEUEING, same = dsm_rword_epoch(word) == dsm_rword_epoch(l->expect);
 
 	if (x->status) {
 		settle(e, l, false, x->status, acts);
@@ -105,11 +118,12 @@ void dsm_rlock_looked(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 		dsm_rlock_swap(e, l, l->expect, l->put, acts);
 	} else if (word == l->put) {
 		settle(e, l, true, 0, acts);
-	} else if (dsm_rword_state(word) == DSM_RWORD_HELD && dsm_rword_epoch(word) == dsm_rword_epoch(l->expect)) {
+	} else if (l->next != DSM_NO_NODE && dsm_rword_state(l->expect) != DSM_RWORD_LOST) {
+		settle(e, l, queueing, 0, acts);
+	} else if (dsm_rword_state(word) == DSM_RWORD_HELD && same) {
 		ask(e, l, dsm_rword_node(word), acts);
 	} else {
-		/* QUEUEING: we are in no queue any more, if ever we were. */
-		settle(e, l, l->state == DSM_RLOCK_FREEING && was_freed(l), 0, acts);
+		settle(e, l, took_place(l, dsm_rword_state(word) == DSM_RWORD_LOST && same), 0, acts);
 	}
 }
 
@@ -144,13 +158,18 @@ void dsm_rlock_on_place(struct dsm_engine *e, struct dsm_rlock *l, u16 from, u32
  * dsm_rlock_doubt_judged() - the manager has made a queue with a lost node void, or there is none
  * @e:    engine
  * @l:    lock
+ * @err:  0, or why it could not look at the word
  * @acts: actions
  *
  * Context: engine lock held.
  */
-void dsm_rlock_doubt_judged(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
+void dsm_rlock_doubt_judged(struct dsm_engine *e, struct dsm_rlock *l, int err, struct dsm_actions *acts)
 {
-	if (l->flags & DSM_RLOCKF_DOUBT && l->witness == e->self)
+	if (!(l->flags & DSM_RLOCKF_DOUBT) || l->witness != e->self)
+		return;
+	if (err)
+		settle(e, l, false, err, acts);
+	else
 		look(e, l, acts);
 }
 

@@ -106,13 +106,13 @@ void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_ac
 	look(e, l, l->judged, acts);
 }
 
-static void answer_reporters(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
+static void answer_reporters(struct dsm_engine *e, struct dsm_rlock *l, int err, struct dsm_actions *acts)
 {
 	u64 nodes = l->reporters & e->alive;
 
 	l->reporters = 0;
 	for (; nodes; nodes &= nodes - 1) {
-		struct dsm_wire_rlock body = { .op = DSM_RLOCK_BROKEN };
+		struct dsm_wire_rlock body = { .op = DSM_RLOCK_BROKEN, .status = cpu_to_le32(-err) };
 
 		dsm_rlock_reply(e, l, __ffs64(nodes), 0, &body, acts);
 	}
@@ -144,7 +144,8 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 {
 	bool changed = !x->status && x->result == l->judged && l->judge_put != l->judged;
 
-	l->judged = changed ? l->judge_put : x->result;
+	if (!x->status)
+		l->judged = changed ? l->judge_put : x->result;
 	if (!x->status && dsm_rword_state(l->judged) == DSM_RWORD_HELD) {
 		look(e, l, dsm_rword(DSM_RWORD_LOST, dsm_rword_node(l->judged),
 				     dsm_rword_epoch(l->judged)), acts);
@@ -152,14 +153,15 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 	}
 	if (changed)
 		tell(e, l, l->judged, acts);
-	if (!x->status && l->flags & DSM_RLOCKF_AGAIN) {
+	/* Who reported is answered in a step of its own: memory for messages is for one to each node (pool.c). */
+	if (!x->status && (changed || l->flags & DSM_RLOCKF_AGAIN)) {
 		l->flags &= ~DSM_RLOCKF_AGAIN;
 		look(e, l, l->judged, acts);
 		return;
 	}
 	l->flags &= ~(DSM_RLOCKF_JUDGING | DSM_RLOCKF_AGAIN);
 	dsm_rlock_busy(e, l, true);
-	answer_reporters(e, l, acts);
+	answer_reporters(e, l, x->status, acts);
 }
 
 /* ---- messages ---- */
@@ -199,7 +201,8 @@ int dsm_rlock_on_request(struct dsm_engine *e, u16 from, const struct dsm_wire_h
 
 	dsm_reader_take(r, &body, sizeof(body));
 	key = le64_to_cpu(body.key);
-	if (!s || (body.op != DSM_RLOCK_BEFORE && dsm_manager(s, DSM_MSG_LOCK_REQ, key) != e->self))
+	if (!s || (body.op == DSM_RLOCK_BEFORE ? s->policy.algo == DSM_ALGO_ARRAY :
+						 dsm_manager(s, DSM_MSG_LOCK_REQ, key) != e->self))
 		return -EPROTO;
 	/* What is asked without a word stays only if it is given one; a node may have the number of one that queued. */
 	l = body.op == DSM_RLOCK_BROKEN ? dsm_rlock_find(e, s->id, key) : dsm_rlock_get(e, s, key);
@@ -270,7 +273,7 @@ int dsm_rlock_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 	if (body.op == DSM_RLOCK_OPEN)
 		return opened(e, l, from, &body, acts);
 	if (body.op == DSM_RLOCK_BROKEN) {
-		dsm_rlock_doubt_judged(e, l, acts);
+		dsm_rlock_doubt_judged(e, l, body.status ? -EHOSTDOWN : 0, acts);
 		return 0;
 	}
 	/* It may come before the word that was asked for. */

@@ -431,7 +431,7 @@ struct dsm_wire_rlock {
 	__le64 key;
 	u8 op;				/* enum dsm_rlock_op */
 	u8 reserved[3];
-	__le32 status;			/* to OPEN: 0 or positive errno; to BEFORE: enum dsm_rlock_place */
+	__le32 status;			/* to OPEN, BROKEN: 0 or positive errno; to BEFORE: enum dsm_rlock_place */
 	__le64 addr;			/* to OPEN: of the word; LOST: its value */
 	__le32 rkey;
 	__le32 word;			/* its number; BEFORE: epoch; the node waited for */

@@ -415,7 +415,7 @@ static void give_back(struct dsm_net *net, struct dsm_xfer_list *l, int status)
 		struct net_xfer *t = to_net(list_take(l));
 
 		unmap(t);
-		if (!t->settled)
+		if (!t->settled || (status && t->x.status == DSM_XFER_IN_DOUBT))
 			t->x.status = status;
 		t->x.result = t->old;
 		if (t->tell)

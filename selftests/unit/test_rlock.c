@@ -491,6 +491,76 @@ static void the_end_of_the_queue_tells_who_is_in_it(void **state)
 	stop();
 }
 
+/* The word says LOST, because of another node: who is named in it has, or waits for, the lock. */
+static void a_void_queue_tells_what_it_can(void **state)
+{
+	static const struct {
+		u16 names;
+		u16 next;
+		bool give_back;
+		u8 state;
+	} cases[] = {
+		{ 0, DSM_NO_NODE, false, DSM_RLOCK_HELD },	/* we have it, since it was free */
+		{ 1, 1, false, DSM_RLOCK_HELD },		/* likewise: node 1 has displaced us */
+		{ 1, DSM_NO_NODE, false, DSM_RLOCK_NONE },
+		{ 0, DSM_NO_NODE, true, DSM_RLOCK_FREEING },	/* we still have it, and the word becomes free in a new epoch */
+		{ 1, DSM_NO_NODE, true, DSM_RLOCK_NONE },
+	};
+	const u64 held = dsm_rword(DSM_RWORD_HELD, 0, 0), none = dsm_rword(DSM_RWORD_FREE, 0, 0);
+	struct dsm_waiter waiter;
+	struct dsm_rlock *l;
+	struct dsm_xfer *x;
+	u64 key;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		start();
+		key = key_of(1, 0);
+		x = ask(key, &waiter, none);
+		l = lock_of(key);
+		if (cases[i].give_back) {
+			assert_null(back(x, 0, none));
+			dsm_rlock_free_word(world_engine(0), l, held, world_begin(0));
+			x = transfer(DSM_XFER_CAS);
+			world_end(0);
+		}
+		x = back(x, DSM_XFER_IN_DOUBT, 0);
+		l->next = cases[i].next;
+		x = back(x, 0, dsm_rword(DSM_RWORD_LOST, cases[i].names, 0));
+		assert_int_equal(l->state, cases[i].state);
+		if (x) {
+			assert_int_equal(x->operand, dsm_rword(DSM_RWORD_FREE, 0, 1));
+			free(x);
+		}
+		stop();
+	}
+}
+
+/* Nodes that are in the way twice have had the lock: this one is not among them. And a manager that cannot look says so. */
+static void no_question_is_asked_twice(void **state)
+{
+	const u64 other = dsm_rword(DSM_RWORD_HELD, 1, 0), none = dsm_rword(DSM_RWORD_FREE, 0, 0);
+	struct dsm_waiter waiter;
+	struct dsm_rlock *l;
+	struct dsm_xfer *x;
+	u64 key;
+
+	start();
+	key = key_of(1, 0);
+	x = ask(key, &waiter, none);
+	l = lock_of(key);
+	assert_null(back(back(x, DSM_XFER_IN_DOUBT, 0), 0, other));
+	x = answer(key, DSM_RLOCK_WAITS, 1);
+	assert_int_equal(x->compare, other);
+	assert_int_equal(rlock_message(DSM_MSG_RLOCK_REPLY, key, DSM_RLOCK_BEFORE, 0, 0, DSM_MAX_NODES, 1), -EPROTO);
+	l->expect = none;
+	assert_null(back(back(x, DSM_XFER_IN_DOUBT, 0), 0, dsm_rword(DSM_RWORD_HELD, 5, 0)));
+	assert_null(answer_to(DSM_RLOCK_BROKEN, key, EHOSTDOWN, 0));
+	assert_true(waiter.done);
+	assert_int_equal(waiter.status, -EHOSTDOWN);
+	stop();
+}
+
 static void a_lost_witness_is_not_waited_for(void **state)
 {
 	const u64 held = dsm_rword(DSM_RWORD_HELD, 0, 0), gone = dsm_rword(DSM_RWORD_HELD, 5, 0);
@@ -527,6 +597,8 @@ int main(void)
 		cmocka_unit_test(answers_of_a_manager_are_checked),
 		cmocka_unit_test(a_word_tells_whether_an_exchange_took_place),
 		cmocka_unit_test(the_end_of_the_queue_tells_who_is_in_it),
+		cmocka_unit_test(a_void_queue_tells_what_it_can),
+		cmocka_unit_test(no_question_is_asked_twice),
 		cmocka_unit_test(a_lost_witness_is_not_waited_for),
 	};
 
