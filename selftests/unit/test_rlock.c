@@ -63,7 +63,8 @@ static struct dsm_xfer *transfer(u8 op)
 	return x;
 }
 
-static int message(u8 type, const void *body, u32 len)
+/* Of node 1; the step is not ended. */
+static int receive(u8 type, const void *body, u32 len)
 {
 	u8 msg[256] = {};
 	struct dsm_wire_hdr hdr = {
@@ -74,11 +75,16 @@ static int message(u8 type, const void *body, u32 len)
 
 	memcpy(msg, &hdr, sizeof(hdr));
 	memcpy(msg + sizeof(hdr), body, len);
+	world_begin(0);
 	err = dsm_engine_check(msg, sizeof(hdr) + len, NULL, NULL);
-	if (!err) {
-		err = dsm_engine_recv(world_engine(0), 1, msg, sizeof(hdr) + len, world_begin(0));
-		world_end(0);
-	}
+	return err ?: dsm_engine_recv(world_engine(0), 1, msg, sizeof(hdr) + len, &w.acts);
+}
+
+static int message(u8 type, const void *body, u32 len)
+{
+	int err = receive(type, body, len);
+
+	world_end(0);
 	return err;
 }
 
@@ -364,22 +370,26 @@ static struct dsm_xfer *ask(u64 key, struct dsm_waiter *waiter, u64 seen)
 	return x;
 }
 
+/* The lock is here, and is to be free. */
+static struct dsm_xfer *give_back(struct dsm_rlock *l)
+{
+	struct dsm_xfer *x;
+
+	dsm_rlock_free_word(world_engine(0), l, dsm_rword(DSM_RWORD_HELD, 0, 0), world_begin(0));
+	x = transfer(DSM_XFER_CAS);
+	world_end(0);
+	return x;
+}
+
 /* Node 1 answers a question; what the step wants then, or NULL. */
 static struct dsm_xfer *answer_to(u8 op, u64 key, u32 place, u32 before)
 {
 	struct dsm_wire_rlock body = {
 		.key = cpu_to_le64(key), .op = op, .status = cpu_to_le32(place), .word = cpu_to_le32(before),
 	};
-	struct dsm_wire_hdr hdr = {
-		.type = DSM_MSG_RLOCK_REPLY, .region = cpu_to_le32(WORLD_REGION), .len = cpu_to_le16(sizeof(hdr) + sizeof(body)),
-	};
-	u8 msg[sizeof(hdr) + sizeof(body)];
 	struct dsm_xfer *x;
 
-	memcpy(msg, &hdr, sizeof(hdr));
-	memcpy(msg + sizeof(hdr), &body, sizeof(body));
-	assert_int_equal(dsm_engine_check(msg, sizeof(msg), NULL, NULL), 0);
-	assert_int_equal(dsm_engine_recv(world_engine(0), 1, msg, sizeof(msg), world_begin(0)), 0);
+	assert_int_equal(receive(DSM_MSG_RLOCK_REPLY, &body, sizeof(body)), 0);
 	x = w.acts.xfer ? transfer(w.acts.xfer->op) : NULL;
 	world_end(0);
 	return x;
@@ -458,10 +468,7 @@ static void the_end_of_the_queue_tells_who_is_in_it(void **state)
 	assert_true(waiter.done);
 
 	/* Given back: whoever waits for this node says that it still has the lock. */
-	dsm_rlock_free_word(world_engine(0), l, held, world_begin(0));
-	x = transfer(DSM_XFER_CAS);
-	world_end(0);
-	assert_null(back(back(x, DSM_XFER_IN_DOUBT, 0), 0, other));
+	assert_null(back(back(give_back(l), DSM_XFER_IN_DOUBT, 0), 0, other));
 	/* Who asks this one meanwhile is told that it does not wait. */
 	flying = w.n_fly;
 	assert_int_equal(rlock_message(DSM_MSG_RLOCK, key, DSM_RLOCK_BEFORE, 0, 0, 0, 0), 0);
@@ -470,10 +477,7 @@ static void the_end_of_the_queue_tells_who_is_in_it(void **state)
 	assert_int_equal(l->state, DSM_RLOCK_PASSING);
 
 	/* Or that it has had it: then it is free, or somebody else's. */
-	dsm_rlock_free_word(world_engine(0), l, held, world_begin(0));
-	x = transfer(DSM_XFER_CAS);
-	world_end(0);
-	assert_null(back(back(x, DSM_XFER_IN_DOUBT, 0), 0, other));
+	assert_null(back(back(give_back(l), DSM_XFER_IN_DOUBT, 0), 0, other));
 	assert_null(answer(key, DSM_RLOCK_PAST, 0));
 	assert_int_equal(l->state, DSM_RLOCK_NONE);
 
@@ -506,7 +510,7 @@ static void a_void_queue_tells_what_it_can(void **state)
 		{ 0, DSM_NO_NODE, true, DSM_RLOCK_FREEING },	/* we still have it, and the word becomes free in a new epoch */
 		{ 1, DSM_NO_NODE, true, DSM_RLOCK_NONE },
 	};
-	const u64 held = dsm_rword(DSM_RWORD_HELD, 0, 0), none = dsm_rword(DSM_RWORD_FREE, 0, 0);
+	const u64 none = dsm_rword(DSM_RWORD_FREE, 0, 0);
 	struct dsm_waiter waiter;
 	struct dsm_rlock *l;
 	struct dsm_xfer *x;
@@ -520,9 +524,7 @@ static void a_void_queue_tells_what_it_can(void **state)
 		l = lock_of(key);
 		if (cases[i].give_back) {
 			assert_null(back(x, 0, none));
-			dsm_rlock_free_word(world_engine(0), l, held, world_begin(0));
-			x = transfer(DSM_XFER_CAS);
-			world_end(0);
+			x = give_back(l);
 		}
 		x = back(x, DSM_XFER_IN_DOUBT, 0);
 		l->next = cases[i].next;
