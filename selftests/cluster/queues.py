@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """The order in which a lock by atomics goes around, and pages that are written into their homes' frames by the run."""
-from scene import actors, counters, expect, region, until
+import itertools
+
+from scene import actors, counters, expect, region, sums_at_rest, until
 
 PAGE = 4096
 PAGES = 24
@@ -10,6 +12,7 @@ RUNS_MOST = 64
 WARM_UP = 20
 LAST_WORD = PAGE - 8		# of no run
 EACH_BYTE = 0x0101010101010101
+LOCAL_RUN = 16			# DSM_LOCK_LOCAL_RUN
 DIRECT_RUNS = "/sys/module/dsm/parameters/direct_runs"
 WR_RUNS_MAX = "/sys/module/dsm/parameters/wr_runs_max"
 
@@ -43,6 +46,65 @@ def rdma_locks_are_fifo_among_nodes(c):
                 actor.finish(number, 0, "lock in its turn")
                 holder = actor
             holder.want(0, "unlock", key)
+
+
+class Turns:
+    """Processes that lock one key again and again, one at a time by word of the test; two on each node or more, so that
+    whenever one has the lock another one of its node waits."""
+
+    def __init__(self, c, players, key):
+        self.c, self.key = c, key
+        self.holder, *others = players
+        self.holder.want(0, "lock", key)
+        self.waiting = {}
+        for actor in others:
+            self.queue(actor)
+
+    def queue(self, actor):
+        """Begin to lock; if it is the first one of a node without the lock, all others have been told when this ends."""
+        number = actor.begin_blocked("dsm_node_lock", "lock", self.key)
+        if actor.node is not self.holder.node:
+            sums_at_rest(self.c)
+        self.waiting[actor] = number
+
+    def turn(self):
+        """The holder unlocks, and locks again when the lock is with another one; the node that has it."""
+        before = self.holder
+        before.want(0, "unlock", self.key)
+        came = []
+        until(lambda: came.extend(a for a, n in self.waiting.items() if not a.pending(n)) or came, "nobody gets the lock")
+        expect(len(came) == 1, f"{[a.node.name for a in came]} have one lock")
+        self.holder = came[0]
+        self.holder.finish(self.waiting.pop(self.holder), 0, "lock in its turn")
+        self.queue(before)
+        return self.holder.node
+
+    def end(self):
+        """All get it once more."""
+        while self.waiting:
+            self.holder.want(0, "unlock", self.key)
+            until(lambda: any(not a.pending(n) for a, n in self.waiting.items()), "nobody gets the lock")
+            self.holder = next(a for a, n in self.waiting.items() if not a.pending(n))
+            self.holder.finish(self.waiting.pop(self.holder), 0, "lock")
+        self.holder.want(0, "unlock", self.key)
+
+
+def locks_leave_nodes_that_want_them_again(c):
+    """L33: processes of a node pass a lock on among themselves, but only so often while another node waits."""
+    nodes = c.nodes[:3]
+    for policy in ("sync=msg", "sync=rdma"):
+        with region(c, "1M", policy) as name, actors(name, *nodes, *nodes) as players:
+            turns = Turns(c, players, 7)
+            had = [turns.holder.node] + [turns.turn() for _ in range(len(nodes) * (LOCAL_RUN + 1) * 2)]
+            turns.end()
+        runs = [len(list(same)) for _, same in itertools.groupby(had)]
+        print(f"# {policy}: turns of a node one after the other: {' '.join(map(str, runs))}", flush=True)
+        expect(max(runs) <= LOCAL_RUN + 1, f"{policy}: a node had the lock {max(runs)} times while others waited")
+        expect(max(runs) > 1, f"{policy}: no process passed the lock on to another one of its node")
+        bound = len(nodes) * (LOCAL_RUN + 1)
+        for first in range(len(had) - bound + 1):
+            left = [n.name for n in nodes if n not in had[first:first + bound]]
+            expect(not left, f"{policy}: {left} did not have the lock once in {bound} times")
 
 
 class Release:
