@@ -4,17 +4,21 @@
 
 transfers_* use the transfer test of debug builds of the module (kmod/xfertest.c).
 """
+import contextlib
 import re
 import time
 
 from scene import (CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living, make_region, peer,
                    ranks, region, start_ranks, status, sums, until)
+from vm import ready
 from vm.channel import GuestError
 
 XFER = "/sys/kernel/debug/dsm/xfer"
 CUT_SECONDS = 2.0
 FLOW = 20	# messages that show that they flow
 STARTS = 5
+# Pages by READ: what answers them is what cannot be sent when the network is gone.
+READS = "home=rr,fetch=read"
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
 ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
 PULLED_SECONDS = 1.0
@@ -77,8 +81,7 @@ def again(c, node):
 def check_no_rnr(c):
     """Credits see to it that a receive slot is always posted."""
     for node in living(c):
-        expect(not c.not_ready(node),
-               f"{node.name} met {c.not_ready(node)} receivers that were not ready")
+        expect(not ready.missed(node), f"{node.name} met {ready.missed(node)} receivers that were not ready")
 
 
 def check_cm(c):
@@ -104,14 +107,17 @@ def a_link_cut_for_two_seconds(c):
 
 def a_cable_pulled_for_a_second(c):
     """The device fails at once instead of trying again: connections are made anew."""
-    node = living(c)[-1]
-    through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS)
+    pull_and_put_back(c, living(c)[-1])
 
 
 def the_other_cable_pulled_for_a_second(c):
     """The same at the node that was connected to: it cannot connect, and has to remind the other."""
-    node = living(c)[0]
-    through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS)
+    pull_and_put_back(c, living(c)[0])
+
+
+def pull_and_put_back(c, node, policy="home=rr"):
+    """The cable of a node, below a program."""
+    through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS, policy, node)
 
 
 def an_interface_down_for_a_second(c):
@@ -119,10 +125,10 @@ def an_interface_down_for_a_second(c):
     def switch(node, how):
         node.check(["ip", "link", "set", "eth0", how])
 
-    for policy in ("home=rr", ATOMIC_POLICIES[0]):
+    for policy in ("home=rr", READS, ATOMIC_POLICIES[0]):
         for node in (living(c)[0], living(c)[-1]):
             through_a_cut(c, lambda node=node: switch(node, "down"), lambda node=node: switch(node, "up"),
-                          PULLED_SECONDS, policy)
+                          PULLED_SECONDS, policy, node)
 
 
 def an_interface_down_for_long(c):
@@ -132,11 +138,12 @@ def an_interface_down_for_long(c):
         jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
         wait_busy(c, jobs)
         pairs = pairs_of(c)
-        node.check(["ip", "link", "set", "eth0", "down"])
-        for n, ident in pairs:
-            until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
-        end_without(c, jobs, "peer")
-        node.check(["ip", "link", "set", "eth0", "up"])
+        with unable_to_send(node, "home=rr"):
+            node.check(["ip", "link", "set", "eth0", "down"])
+            for n, ident in pairs:
+                until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
+            end_without(c, jobs, "peer")
+            node.check(["ip", "link", "set", "eth0", "up"])
     again(c, node)
     check_cm(c)
 
@@ -151,8 +158,7 @@ def a_cable_pulled_below_atomics(c):
     """What atomics that were under way did is found out when connections stand again."""
     for node in (living(c)[0], living(c)[-1]):
         for policy in ATOMIC_POLICIES:
-            through_a_cut(c, lambda node=node: node.carrier(False), lambda node=node: node.carrier(True),
-                          PULLED_SECONDS, policy)
+            pull_and_put_back(c, node, policy)
 
 
 def pairs_of(c):
@@ -171,8 +177,20 @@ def end_without(c, jobs, what):
     expect(any(job.status for job in jobs), f"all programs ended well without a {what}")
 
 
-def through_a_cut(c, down, up, seconds, policy="home=rr"):
-    """A node is without a link for a while; nobody is lost."""
+@contextlib.contextmanager
+def unable_to_send(node, policy):
+    """The interface of a node takes no packets for a time; None: that of all nodes does."""
+    if not node:
+        yield
+        return
+    with ready.unable_to_send(node) as unsent:
+        yield
+    if unsent[0]:
+        print(f"# {policy}: {node.name} could not send {unsent[0]} answers to READs", flush=True)
+
+
+def through_a_cut(c, down, up, seconds, policy="home=rr", silent=None):
+    """A node is without a link for a while; nobody is lost. silent: the node, if it knows that and cannot send."""
     pairs = pairs_of(c)
     before = sums(c)["xfer_atomics"]
     # While a lock's token stays at one node the programs get far; then they are no use here.
@@ -187,11 +205,12 @@ def through_a_cut(c, down, up, seconds, policy="home=rr"):
         join_ranks(c, jobs, 120)
         drop_region(c, name)
     expect(not any(j.done() for j in jobs), f"the programs ended before the cut {STARTS} times")
-    down()
-    time.sleep(seconds)	# what is tested
-    up()
-    wait_busy(c, jobs)
-    join_ranks(c, jobs, 120)
+    with unable_to_send(silent, policy):
+        down()
+        time.sleep(seconds)	# what is tested
+        up()
+        wait_busy(c, jobs)
+        join_ranks(c, jobs, 120)
     for n, ident in pairs:
         now = peer(n, ident)["state"]
         expect(now == "up", f"{policy}: {n.name}: node {ident} is {now}")
@@ -216,6 +235,7 @@ def device_removed_under_load(c):
             expect("RDMA device rxe0 is removed" in node.dmesg(), "the log does not say it")
         node.check(["dsmctl", "leave", "--force"])
         node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
+        node.unsent = 0	# its counters are new
         node.check(["dsmctl", "join", "--listen", node.address, "--seed", rest[0].address])
     with region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 2, 20, 4])

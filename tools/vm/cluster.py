@@ -40,7 +40,7 @@ import tempfile
 import threading
 import time
 
-from . import clock, emulator, image, judge, kernels, priority
+from . import clock, emulator, image, judge, kernels, priority, ready
 from .channel import Channel, GuestError
 
 TOP = kernels.TOP
@@ -84,6 +84,7 @@ class Node(Channel):
         self.console = os.path.join(cluster.log_dir, f"node{index}.console")
         self.qemu = None
         self.listener = None
+        self.unsent = 0	# see ready.py
 
     # Machine
 
@@ -581,8 +582,8 @@ class Cluster:
                 faults.append(f"rmmod dsm failed on {node.name}: {r.err.strip()}")
                 continue
             faults += self.leaks(node)
-            if self.not_ready(node):
-                faults.append(f"{node.name}: {self.not_ready(node)} times a receiver was not ready")
+            if ready.missed(node):
+                faults.append(f"{node.name}: {ready.missed(node)} times a receiver was not ready")
         return faults
 
     @staticmethod
@@ -599,17 +600,6 @@ class Cluster:
             if held:
                 faults.append(f"{node.name}: RDMA objects left after rmmod:\n" + "\n".join(held))
         return faults
-
-    @staticmethod
-    def not_ready(node):
-        """How often a receiver had no slot posted, on either side of a living node's connections, by any device.
-
-        Credits see to it that this never happens. GuestError if a counter cannot be read, or there is no device.
-        iWARP knows no such answer.
-        """
-        out = node.sh("for d in /sys/class/infiniband/*; do grep -q RNIC $d/node_type && continue; "
-                      "cat $d/ports/*/hw_counters/rcvd_rnr_err $d/ports/*/hw_counters/send_rnr_err || exit; done").out
-        return sum(int(word) for word in out.split())
 
     def _kmemleak(self):
         faults = []
