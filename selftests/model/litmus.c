@@ -66,7 +66,18 @@ static const char *l8_final(void)
 }
 
 /* Each lock twice, mostly with none of them the word's manager: a break may leave any of them in doubt. */
-PROG(doubt_t, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0));
+PROG(doubt_t, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), LOAD(0, 0, 0), UNLOCK(0));
+
+/* Who had the lock last saw all that the others did. */
+static const char *doubt_final(void)
+{
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		if (reg(i, 0) == 6)
+			return NULL;
+	return "the counter lost an increment";
+}
 
 static const char *l8_small_final(void)
 {
@@ -396,7 +407,7 @@ const struct litmus litmus_list[] = {
 	{ "other", 3, 4, { A, A, B, B }, 0, { other_a1, other_a2, other_b1, other_b2 }, NULL },
 	{ "L1rdma", 3, 2, { A, B }, LITMUS_RDMA, { l1_a, l1_b }, NULL },
 	{ "L1again", 2, 2, { A, B }, LITMUS_RDMA, { l1_again, l1_behind }, NULL },
-	{ "doubt", 4, 3, { A, B, C }, LITMUS_RDMA, { doubt_t, doubt_t, doubt_t }, NULL },
+	{ "doubt", 4, 3, { A, B, C }, LITMUS_RDMA, { doubt_t, doubt_t, doubt_t }, doubt_final },
 	{ "L8rdma", 3, 6, { A, A, B, B, C, C }, LITMUS_RDMA | LITMUS_QUIET | LITMUS_WALK_ONLY,
 	  { l8_t, l8_t, l8_t, l8_t, l8_t, l8_t }, l8_final },
 	{ "L12rdma", 3, 3, { A, B, C }, LITMUS_RDMA, { l12_a, l12_b, l12_c }, NULL },

@@ -1,7 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """Keeps what was measured, repetition by repetition, and prints it. Never says what is good."""
+import os
 import statistics
+import subprocess
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+
+def commit():
+    """The commit of this tree, with a mark if files differ from it."""
+    out = subprocess.run(["git", "-C", TOP, "describe", "--always", "--dirty"], capture_output=True, text=True,
+                         check=False)
+    return out.stdout.strip() or "unknown"
 
 
 class Row:
