@@ -9,6 +9,7 @@
  * the library said of a call that failed. Never decides anything.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -112,6 +113,20 @@ static int many_barriers(uint64_t key, unsigned int parties, uint64_t count)
 	return ret;
 }
 
+/* O_DIRECT: a device writes the first @bytes bytes of the disk to @offset. */
+static int from_disk(uint64_t offset, uint64_t bytes)
+{
+	int fd = open("/dev/vda", O_RDONLY | O_DIRECT);
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	got = pread(fd, (char *)dsm_base(d) + offset, bytes, 0);
+	got = got < 0 ? -errno : (size_t)got == bytes ? 0 : -EIO;
+	close(fd);
+	return (int)got;
+}
+
 /* The same words, a power of two of them, each once and in no order that could be foreseen. */
 static int scatter(uint64_t offset, uint64_t count, uint64_t step, uint64_t value, uint64_t *out)
 {
@@ -191,6 +206,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return dsm_prefetch(d, (char *)dsm_base(d) + a, b);
 	if (!strcmp(what, "willneed"))
 		return madvise((char *)dsm_base(d) + a, b, MADV_WILLNEED) ? -errno : 0;
+	if (!strcmp(what, "from_disk"))
+		return from_disk(a, b);
 	if (!strcmp(what, "scatter"))
 		return scatter(a, b, c, e, value);
 	if (!strncmp(what, "cond_", 5) || !strncmp(what, "sem_", 4))

@@ -6,12 +6,15 @@ import hashlib
 import os
 import subprocess
 
-from scene import SIGBUS, actors, agreeing, all_told, bound, counters, expect, join_ranks, living, ranks, region
+from scene import SIGBUS, actors, agreeing, all_told, bound, counters, expect, join_ranks, living, ranks, region, slow_disk
 from vm import clock
 from work import RELEASE_CONSISTENT
 
 PAGE = 4096
 SC = ("consistency=sc", "home=rr")
+PIN_BOUND_MS = 10000		# PIN_BOUND_NS of kmod/core/sc.c
+DISK_SECONDS = 40		# for a page: more than two bounds
+FIRST_OF_DISK = 0x9e3779b97f4a7c15	# direct.c
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DD, HEAD, MD5SUM, CMP = (f"/usr/bin/{tool}" for tool in ("dd", "head", "md5sum", "cmp"))
@@ -69,10 +72,32 @@ def sc_stores_across_pages(c):
 def sc_direct_io(c):
     """O_DIRECT reads into pages that the other node looks at all the time."""
     c.nodes[0].check(["/work/direct", "prepare"])
-    limits = dict.fromkeys(("bps", "bps_wr", "iops", "iops_rd", "iops_wr"), 0)
-    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=48 << 10, **limits)
-    plain(c, "device", 6)
-    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=0, **limits)
+    with slow_disk(c.nodes[0], 48 << 10):
+        plain(c, "device", 6)
+
+
+def sc_direct_io_without_end(c):
+    """Who waits for a page that a device writes is told after 10 s; then it may ask again, and nothing is lost."""
+    a, z = c.nodes[:2]
+    a.check(["/work/direct", "prepare"])
+    with region(c, "64K", *SC) as name, actors(name, a, z) as (reader, other):
+        other.want(0, "write", 0, 1)
+        before = counters(a, name)["sc_refusals"]
+        with slow_disk(a, PAGE // DISK_SECONDS):
+            # What a disk has not used for some time it may use at once.
+            reader.want(0, "from_disk", PAGE, PAGE)
+            reading = reader.begin_blocked("blkdev_read_iter", "from_disk", 0, PAGE, thread=1)
+            _, ms = other.want(SIGBUS, "read", 0)
+            expect(ms >= PIN_BOUND_MS, f"SIGBUS after {ms} ms")
+            got = z.run([DD, f"if=/dev/dsm-{name}", "of=/dev/null", "bs=8", "count=1"])
+            expect(got.status and "busy" in got.err, f"read(2) of a page that a device writes: {got}")
+            expect(reader.pending(reading), "the device was done too soon for this test")
+        reader.finish(reading, 0, "read from a disk")
+        expect(counters(a, name)["sc_refusals"] == before + 2, "not refused twice")
+        for actor in (other, reader):
+            actor.read(0, FIRST_OF_DISK)
+        other.want(0, "write", 0, 7)
+        reader.read(0, 7)
 
 
 def sc_files(c):

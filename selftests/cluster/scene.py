@@ -194,6 +194,17 @@ def actors(region, *nodes):
             actor.leave()
 
 
+@contextlib.contextmanager
+def slow_disk(node, bytes_per_second):
+    """Reads from a node's disk take long in the block; those that are under way at its end do not any more."""
+    limits = dict.fromkeys(("bps", "bps_wr", "iops", "iops_rd", "iops_wr"), 0)
+    node.qmp("block_set_io_throttle", device="disk0", bps_rd=bytes_per_second, **limits)
+    try:
+        yield
+    finally:
+        node.qmp("block_set_io_throttle", device="disk0", bps_rd=0, **limits)
+
+
 def living(c):
     """The nodes that run, in order."""
     return [n for n in c.nodes if n.alive()]

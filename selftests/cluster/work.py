@@ -8,7 +8,7 @@ import os
 import time
 
 from scene import (CALL_SECONDS, actors, agreeing, all_told, counters, expect, join_ranks, ranks, region,
-                   start_ranks)
+                   slow_disk, start_ranks)
 from vm import clock
 
 PAGE = 4096
@@ -217,11 +217,8 @@ def direct_io_across_releases(c):
     """O_DIRECT reads land in home and in remote pages while releases write these back."""
     c.nodes[0].check(["/work/direct", "prepare"])
     # Slow enough that a read of 128 KiB is in flight for some hundred milliseconds.
-    limits = dict.fromkeys(("bps", "bps_wr", "iops", "iops_rd", "iops_wr"), 0)
-    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=512 << 10, **limits)
-    with region(c, "2M") as name:
+    with slow_disk(c.nodes[0], 512 << 10), region(c, "2M") as name:
         ranks(c, ["direct", name, 4], timeout=120)
-    c.nodes[0].qmp("block_set_io_throttle", device="disk0", bps_rd=0, **limits)
 
 
 def home_policies(c):
