@@ -12,6 +12,25 @@ COLUMNS = ("preset", "seconds", "speedup", "transfers", "invalid.", "diffs", "mi
            "computing", "protocol", "page locks", "wait", "message", "handlers")
 PATH = os.path.join(document.TOP, "Documentation/variants.rst")
 PICTURES = os.path.join(document.TOP, "Documentation/variants")
+# Before anything was measured for the file.
+EMPTY = """.. SPDX-License-Identifier: GPL-2.0-only
+.. Copyright (C) 2026 The dsm authors
+
+==========================
+Programs under each preset
+==========================
+
+The columns of the Cashmere paper's table 4 and the breakdown of its figure 1, for programs of `apps <apps.rst>`__ under every
+`preset <presets.rst>`__. Between the marks this page is written by ``tools/bench/rst``, from what was measured with::
+
+    dsm-bench variants --short --same-homes --json FILE PROGRAM...
+
+.. begin run
+.. end run
+
+.. begin tables
+.. end tables
+"""
 
 
 def alone(run):
@@ -86,10 +105,17 @@ class Page:
         return text
 
 
+def current():
+    """The text of the file as it is."""
+    if not os.path.exists(PATH):
+        return EMPTY
+    with open(PATH, encoding="utf-8") as f:
+        return f.read()
+
+
 def write(measured):
     """Fill the file's blocks, and draw its pictures anew."""
-    with open(PATH, encoding="utf-8") as f:
-        text = f.read()
+    text = current()
     shutil.rmtree(PICTURES, ignore_errors=True)
     text = document.fill(text, Page(measured, PICTURES))
     with open(PATH, "w", encoding="utf-8") as f:
