@@ -67,25 +67,30 @@ class Turns:
             sums_at_rest(self.c)
         self.waiting[actor] = number
 
+    def _came(self):
+        """Who got the lock, and its holder does not know yet."""
+        return [actor for actor, number in self.waiting.items() if not actor.pending(number)]
+
+    def _pass_on(self):
+        """The holder unlocks; one that waits is the holder then."""
+        self.holder.want(0, "unlock", self.key)
+        until(self._came, "nobody gets the lock")
+        came = self._came()
+        expect(len(came) == 1, f"{[actor.node.name for actor in came]} have one lock")
+        self.holder = came[0]
+        self.holder.finish(self.waiting.pop(self.holder), 0, "lock in its turn")
+
     def turn(self):
         """The holder unlocks, and locks again when the lock is with another one; the node that has it."""
         before = self.holder
-        before.want(0, "unlock", self.key)
-        came = []
-        until(lambda: came.extend(a for a, n in self.waiting.items() if not a.pending(n)) or came, "nobody gets the lock")
-        expect(len(came) == 1, f"{[a.node.name for a in came]} have one lock")
-        self.holder = came[0]
-        self.holder.finish(self.waiting.pop(self.holder), 0, "lock in its turn")
+        self._pass_on()
         self.queue(before)
         return self.holder.node
 
     def end(self):
         """All get it once more."""
         while self.waiting:
-            self.holder.want(0, "unlock", self.key)
-            until(lambda: any(not a.pending(n) for a, n in self.waiting.items()), "nobody gets the lock")
-            self.holder = next(a for a, n in self.waiting.items() if not a.pending(n))
-            self.holder.finish(self.waiting.pop(self.holder), 0, "lock")
+            self._pass_on()
         self.holder.want(0, "unlock", self.key)
 
 

@@ -210,7 +210,7 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", silent=None):
         time.sleep(seconds)	# what is tested
         up()
         wait_busy(c, jobs)
-        join_ranks(c, jobs, 120)
+    join_ranks(c, jobs, 120)
     for n, ident in pairs:
         now = peer(n, ident)["state"]
         expect(now == "up", f"{policy}: {n.name}: node {ident} is {now}")

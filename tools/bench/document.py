@@ -7,9 +7,8 @@ import shutil
 
 from . import goals, plots
 from .plan import ORIG_PIPE, POLLS, SLEEPING, SPINNING
-from .results import Results, heading
+from .results import TOP, Results, heading
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PATH = os.path.join(TOP, "Documentation/performance.rst")
 PLOTS = os.path.join(TOP, "Documentation/performance")
 # Groups that are shown row by row; the others have tables of their own, or only plots.
