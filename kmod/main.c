@@ -97,7 +97,7 @@ MODULE_PARM_DESC(poll_us,
 unsigned int dsm_param_resume_ms = 2000;
 module_param_named(resume_ms, dsm_param_resume_ms, uint, 0644);
 MODULE_PARM_DESC(resume_ms,
-		 "ms within which broken connections to another machine are made anew before it counts as lost, 0: at once; read when joining (default: 2000)");
+		 "ms within which broken connections to another machine are made anew before it counts as lost, but not before its silence says so, 0: at once; read when joining (default: 2000)");
 
 bool dsm_param_poll_always;
 module_param_named(poll_always, dsm_param_poll_always, bool, 0644);

@@ -150,5 +150,6 @@ void dsm_sq_again(struct dsm_qp *qp)
 	qp->staged = qp->sq_used;
 	/* Nothing was told of any of them. */
 	qp->unsignalled = DSM_SIGNAL_INTERVAL;
+	qp->moved = jiffies;
 	dsm_sq_post(qp);
 }

@@ -3,11 +3,11 @@
 /*
  * Heartbeats and the watchdog: says to every peer that we live, and declares a
  * peer lost of which nothing was received for the bound. Any message counts;
- * beats see to it that there is one. A connection B on which nothing ends for long
+ * beats see to it that there is one. A connection on which nothing ends for long
  * although the peer is heard has failed without an error, and is treated like one with an error (resume.c);
  * that of this node with itself ends. Never waits.
  */
-#include "net.h"
+#include "sq.h"
 
 /* Beats to wait for after the watchdog itself ran late: one surely sent since, one on its way. */
 #define GRACE_BEATS 2
@@ -43,13 +43,33 @@ static void declare_silent(struct dsm_peer *peer, unsigned long now)
 	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN, peer->reason_text);
 }
 
-/* soft-RoCE has been seen to forget what it has to send again (Documentation/testing.rst). */
+/* soft-RoCE has been seen to forget what it has to send again (Documentation/testing.rst); so for messages, below. */
 static void look_at_transfers(struct dsm_peer *peer, unsigned long now, unsigned long bound)
 {
 	unsigned long end = later(peer->xfer_moved + STILL_BOUNDS * bound, peer->net->judge_after);
 
 	if (peer->xfer_posted.head && !peer->resume.broken && time_after_eq(now, end))
 		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -ETIMEDOUT, "transfers stand still");
+}
+
+/*
+ * Of Q or P, with a peer that may be heard over others. Unless a completion is due nobody would be told of an end, so
+ * one is asked for when nothing has gone for a while.
+ */
+static void look_at_messages(struct dsm_qp *qp, unsigned long now, unsigned long bound)
+{
+	struct dsm_peer *peer = qp->peer;
+	bool heard = time_before(now, READ_ONCE(peer->last_rx) + bound / 2);
+	unsigned long end = later(qp->moved + bound, peer->net->judge_after);
+
+	if (peer->resume.broken || !qp->sq_used)
+		return;
+	if (dsm_sq_awaits(qp)) {
+		if (heard && time_after_eq(now, end))
+			dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -ETIMEDOUT, "messages stand still");
+	} else if (time_after_eq(now, qp->moved + bound / DSM_BEATS_PER_TIMEOUT)) {
+		dsm_sq_flush(qp);
+	}
 }
 
 /* Returns when this peer wants to be looked at again, at the latest. */
@@ -74,8 +94,11 @@ static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat
 			declare_silent(peer, now);
 		else
 			due = earlier(due, end);
-		if (beat && peer->state == DSM_PEER_UP)
+		if (beat && peer->state == DSM_PEER_UP) {
+			look_at_messages(&peer->qp[DSM_VC_Q], now, bound);
+			look_at_messages(&peer->qp[DSM_VC_P], now, bound);
 			send_beat(peer);
+		}
 	} else if (peer->state == DSM_PEER_SETUP && !peer->active &&
 		   time_after_eq(now, peer->deadline)) {
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ETIMEDOUT, "connection not completed");

@@ -10,6 +10,7 @@
  *                   TYPE 0: of the immediate of the next brief answer
  *   repeat            acknowledgements are ignored until connections are made anew, also of
  *                     transfers, and then some messages that the other node has are sent again
+ *   deaf VC           only those of connection VC are, and nothing is sent again that the other node has
  *   lie               when a connection is made anew, the other node is told that we have what it
  *                     never sent
  *   withhold ON       credits are not given back while ON is 1
@@ -156,6 +157,8 @@ int dsm_net_fault(struct dsm_net *net, u16 node, const char *what, u32 a, u32 b)
 		change_body(peer, a, b);
 	else if (!strcmp(what, "repeat"))
 		set_bit(DSM_FAULT_REPEAT, &peer->faults.set);
+	else if (!strcmp(what, "deaf") && a < DSM_VC_COUNT)
+		set_bit(a, &peer->faults.deaf);
 	else if (!strcmp(what, "lie"))
 		set_bit(DSM_FAULT_LIE, &peer->faults.set);
 	else if (!strcmp(what, "withhold") && a)

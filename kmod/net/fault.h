@@ -80,6 +80,14 @@ static inline u32 dsm_fault_repeat(struct dsm_peer *peer, u32 missing, u32 held)
 static inline void dsm_fault_repeated(struct dsm_peer *peer)
 {
 	clear_bit(DSM_FAULT_REPEAT, &peer->faults.set);
+	WRITE_ONCE(peer->faults.deaf, 0);
+}
+
+/* Is what the device says it has done ignored? Of C only on demand: without beats the peer would be lost first. */
+static inline bool dsm_fault_is_deaf(const struct dsm_qp *qp)
+{
+	return (dsm_fault_is_set(qp->peer, DSM_FAULT_REPEAT) && qp->vc != DSM_VC_C) ||
+	       test_bit(qp->vc, &qp->peer->faults.deaf);
 }
 
 /* What the peer is told that we have received. */
@@ -117,6 +125,11 @@ static inline u32 dsm_fault_repeat(struct dsm_peer *peer, u32 missing, u32 held)
 }
 
 static inline void dsm_fault_repeated(struct dsm_peer *peer) {}
+static inline bool dsm_fault_is_deaf(const struct dsm_qp *qp)
+{
+	return false;
+}
+
 static inline u32 dsm_fault_lie(struct dsm_peer *peer, u32 received)
 {
 	return received;

@@ -228,6 +228,7 @@ struct dsm_resume {
  * @mask:     bits of it
  * @bodies:   types of messages of which the next one's body is to be changed; peer lock
  * @seed:     says where and how
+ * @deaf:     connections on which completions of what we send are ignored
  * @withheld: credits that were not given back, per class; peer lock
  */
 struct dsm_faults {
@@ -236,6 +237,7 @@ struct dsm_faults {
 	u8 mask;
 	DECLARE_BITMAP(bodies, 256);
 	u32 seed;
+	unsigned long deaf;
 	u16 withheld[DSM_CREDIT_COUNT];
 };
 
@@ -261,6 +263,7 @@ struct dsm_faults {
  *           and what it calls; peer lock
  * @staged_inline: messages of the chain that need no buffer once it is posted; likewise
  * @unsignalled: work requests since one whose completion is told; peer lock
+ * @moved:   jiffies when one was done last, or posted when no completion was due; C, Q and P; peer lock
  * @held:    of these, messages that the device reads from their buffers, and LOCAL_INVs; peer lock
  * @pages:   of those that are not known to be done, answers that bring a page; peer lock
  * @tx_seq:  sequence number of the last message posted, B: of the last signal; peer lock
@@ -291,6 +294,7 @@ struct dsm_qp {
 	u32 staged;
 	struct dsm_msgbuf *staged_inline;
 	u32 unsignalled;
+	unsigned long moved;
 	u32 held;
 	u32 pages;
 	u32 tx_seq;

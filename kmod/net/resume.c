@@ -3,8 +3,8 @@
 /*
  * Reconnecting: when a connection to a peer breaks that may well be alive, new ones are made and
  * everything goes on where it stopped. Decides nothing about a peer that is really gone: the
- * watchdog counts its silence all the while, and what cannot be mended within resume_ms is a loss
- * as it always was.
+ * watchdog counts its silence all the while, and what cannot be mended within resume_ms, or until
+ * that count is full, is a loss as it always was.
  *
  *   break:  some connection of a peer that is up fails. Nothing is posted from here on; what the
  *           shell sends waits in the backlogs.
@@ -41,7 +41,7 @@
 #define REMIND_MS 100
 
 /* A part of the bound is given to each connection, so that a lost packet does not cost all of it. */
-#define ATTEMPTS 3
+#define ATTEMPTS 5
 
 /**
  * struct dsm_old - a drained connection; see DSM_COMPAT_QP_MUST_SETTLE
@@ -75,6 +75,16 @@ static u32 received(const struct dsm_peer *peer)
 	return sum;
 }
 
+/* A link that is lost may break a connection at once: the peer is not given up before its silence says so. */
+static unsigned long last_moment(const struct dsm_peer *peer)
+{
+	const struct dsm_net_config *cfg = &peer->net->cfg;
+	unsigned long end = jiffies + msecs_to_jiffies(cfg->resume_ms);
+	unsigned long silent = READ_ONCE(peer->last_rx) + msecs_to_jiffies(cfg->peer_timeout_ms);
+
+	return time_after(silent, end) ? silent : end;
+}
+
 static void blame(struct dsm_resume *r, enum dsm_why why, int err, const char *reason)
 {
 	r->why = why;
@@ -103,7 +113,7 @@ void dsm_resume_break_locked(struct dsm_peer *peer, enum dsm_why why, int err, c
 		r->broken = true;
 		/* One that breaks again at once is not mended: the time goes on. */
 		if (received(peer) != r->received)
-			r->end = jiffies + msecs_to_jiffies(peer->net->cfg.resume_ms);
+			r->end = last_moment(peer);
 		blame(r, why, err, reason);
 		queue_work(peer->net->slow_wq, &r->work);
 	} else if (why > r->why) {

@@ -493,6 +493,8 @@ void dsm_sq_post(struct dsm_qp *qp)
 	first = &qp->sq[dsm_sq_before(qp, qp->sq_next, qp->staged)].wr;
 	last = &qp->sq[dsm_sq_before(qp, qp->sq_next, 1)].wr;
 	signalled = wants_completion(qp);
+	if (!dsm_sq_awaits(qp))
+		qp->moved = jiffies;
 	if (signalled) {
 		last->send_flags |= IB_SEND_SIGNALED;
 		qp->unsignalled = 0;
@@ -572,8 +574,7 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 		dsm_qp_error(qp, wc->status);
 		return;
 	}
-	/* Not of C: without beats the peer would be lost first. */
-	if (dsm_fault_is_set(peer, DSM_FAULT_REPEAT) && qp->vc != DSM_VC_C)
+	if (dsm_fault_is_deaf(qp))
 		return;
 	do {
 		done = dsm_sq_retire(qp, &list);
@@ -585,6 +586,7 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_bh(&peer->lock);
 	qp->sq_used -= n;
 	qp->pages -= pages;
+	qp->moved = jiffies;
 	dsm_sink_ended(peer, ended);
 	dsm_sq_give_back(list);
 	dsm_send_push(peer, false);

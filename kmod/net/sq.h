@@ -14,6 +14,12 @@ static inline u32 dsm_sq_before(const struct dsm_qp *qp, u32 i, u32 n)
 	return i >= n ? i - n : i + qp->sq_room - n;
 }
 
+/* Is a completion due, be it of success? If not, what was posted last may be lost without a word. */
+static inline bool dsm_sq_awaits(const struct dsm_qp *qp)
+{
+	return qp->sq_used > qp->unsignalled;
+}
+
 /* sq.c */
 int dsm_sq_alloc(struct dsm_qp *qp);
 void dsm_sq_free(struct dsm_qp *qp);

@@ -75,8 +75,8 @@ enum dsm_net_poll { DSM_NET_POLL_DIRECT, DSM_NET_POLL_WORKQUEUE, DSM_NET_POLL_SO
  * @node:            own id, or DSM_NO_NODE until the seed assigned one
  * @cluster:         cluster id, 0 = learn it from the seed
  * @peer_timeout_ms: silence after which a peer is lost; the queue pairs' retries are sized to match
- * @resume_ms:       time within which broken connections to a peer are made anew before it is lost;
- *                   0: it is lost at once
+ * @resume_ms:       time within which broken connections to a peer are made anew before it is lost,
+ *                   but not before @peer_timeout_ms of silence; 0: it is lost at once
  * @poll:            who handles completions
  */
 struct dsm_net_config {

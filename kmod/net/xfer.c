@@ -444,7 +444,7 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 		dsm_qp_error(b, wc->status);
 		return;
 	}
-	if (dsm_fault_is_set(peer, DSM_FAULT_REPEAT))
+	if (dsm_fault_is_deaf(b))
 		return;
 	list_init(&back);
 	spin_lock_bh(&peer->lock);

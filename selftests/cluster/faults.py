@@ -27,6 +27,8 @@ TRIES = 5
 ROUNDS = 3	# of each of two outcomes
 THREADS = 12	# of an actor, each with a flag of its own
 STILL = "transfers stand still"
+MESSAGES_STILL = "messages stand still"
+MANY = 4096	# pages, for which more is sent than a queue holds
 PAGE = 4096
 RESUME_SECONDS = 2.0	# parameter resume_ms
 
@@ -390,10 +392,24 @@ def transfers_that_stand_still(c):
         until(lambda: counters(a)["chunks"] > chunks, "the home registers nothing", CALL_SECONDS * c.slowness)
         reader.read(0, 1)	# by message: its answer has the key
         said, before = b.dmesg().count(STILL), resumes(b)
-        fault(b, a, "repeat")
+        fault(b, a, f"deaf {CONNECTIONS['B']}")
         reader.want(0, "verify", 0, pages, PAGE, 1, timeout=2 * CALL_SECONDS * c.slowness)
         expect(resumes(b) > before, "nothing was connected anew")
         expect(b.dmesg().count(STILL) > said, f"{b.name} does not say \"{STILL}\"")
+    check_both_know(a, b)
+
+
+def messages_that_stand_still(c):
+    """A node is not told that its requests, or its answers, have gone: connections are made anew, and all come."""
+    a, b = living(c)[:2]
+    for deaf, other, connection in ((b, a, "Q"), (a, b, "P")):
+        with region(c, "16M", "home=first-touch") as name, actors(name, a, b) as (at_home, reader):
+            show(at_home, reader, MANY, 1)
+            said, before = deaf.dmesg().count(MESSAGES_STILL), resumes(deaf)
+            fault(deaf, other, f"deaf {CONNECTIONS[connection]}")
+            reader.want(0, "verify", 0, MANY, PAGE, 1, timeout=2 * CALL_SECONDS * c.slowness)
+            expect(resumes(deaf) > before, f"{connection}: nothing was connected anew")
+            expect(deaf.dmesg().count(MESSAGES_STILL) > said, f"{deaf.name} does not say \"{MESSAGES_STILL}\"")
     check_both_know(a, b)
 
 
@@ -443,7 +459,7 @@ def lies_about_what_was_received_are_found(c):
 
 
 def a_break_that_cannot_be_mended(c):
-    """The link is gone too: the peer is lost after resume_ms, well before the watchdog's bound."""
+    """The link is gone too: the peer is lost after resume_ms or its silence's bound, whichever is later."""
     a, b = living(c)[:2]
     ident = status(b)["node"]
     with region(c, "1M", "home=rr") as name, actors(name, a) as (actor,):
@@ -452,7 +468,7 @@ def a_break_that_cannot_be_mended(c):
         begin = time.monotonic()
         fault(a, b, "break 1")
         until(lambda: peer(a, ident)["state"] == "lost", "the peer is not lost",
-              RESUME_SECONDS * c.slowness + 1)
+              c.peer_timeout_ms / 1000 * c.slowness + 1)
         expect(time.monotonic() - begin > RESUME_SECONDS - 0.5, "it was given up early")
         b.join()
         wait_lost(c, [(b, status(a)["node"])], c.peer_timeout_ms / 1000 + 2)

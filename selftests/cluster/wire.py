@@ -8,6 +8,7 @@ import contextlib
 import re
 import time
 
+from ahead import PAGE, show
 from scene import (CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living, make_region, peer,
                    ranks, region, start_ranks, status, sums, until)
 from vm import ready
@@ -17,6 +18,8 @@ XFER = "/sys/kernel/debug/dsm/xfer"
 CUT_SECONDS = 2.0
 FLOW = 20	# messages that show that they flow
 STARTS = 5
+CUTS = 4
+FETCHED = 4096	# pages, more than come before a cut
 # Pages by READ: what answers them is what cannot be sent when the network is gone.
 READS = "home=rr,fetch=read"
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
@@ -146,6 +149,27 @@ def an_interface_down_for_long(c):
             node.check(["ip", "link", "set", "eth0", "up"])
     again(c, node)
     check_cm(c)
+
+
+def a_link_cut_below_fetches(c):
+    """Pages and the requests behind them are under way when frames are lost: all come."""
+    home, other = living(c)[0], living(c)[-1]
+    pairs = pairs_of(c)
+    for _ in range(CUTS):
+        with region(c, f"{FETCHED * PAGE}", "home=first-touch") as name, actors(name, home, other) as (at_home, reader):
+            show(at_home, reader, FETCHED, 1)
+            flow = counters(other)["msgs_received"] + FLOW
+            reading = reader.begin("verify", 0, FETCHED, PAGE, 1)
+            until(lambda flow=flow: counters(other)["msgs_received"] >= flow, "no messages flow")
+            expect(reader.pending(reading), "the pages came before the cut")
+            other.cut()
+            time.sleep(CUT_SECONDS)	# what is tested
+            other.join()
+            reader.finish(reading, 0, "verify")
+    for n, ident in pairs:
+        now = peer(n, ident)["state"]
+        expect(now == "up", f"{n.name}: node {ident} is {now}")
+    check_no_rnr(c)
 
 
 def a_link_cut_below_atomics(c):
