@@ -20,6 +20,7 @@ ONE = "home=first-touch"
 LU_WORDS = ("--pad", "0")	# columns of tiles have owners, two of whom share a page where they meet
 LU_OLD, LU_MOVES = "preset=csm-none,home=first-touch", "preset=csm-none-mg"
 WANTED = 5	# runs behind a median
+PAGE_BYTES = 4096
 
 
 class Goals(Table):
@@ -32,7 +33,7 @@ class Goals(Table):
                "overhead", "handlers")
     differs = ("goals are of size small, 2 guests of one processor, medians of 5, presets as they are, so that "
                "csm-none has homes by first touch and hlrc-orig, as all of hlrc, in blocks; LU's diffs are of 4 "
-               "guests, by rows of one run")
+               "guests, by rows and with homes dealt out of one run")
 
     @staticmethod
     def cells(run):
@@ -57,10 +58,22 @@ class Goals(Table):
                 run = bench.run(name, LU_NODES, policy, [*words, *LU_WORDS])
                 yield ours(f"{LU_NODES}, {policy}, pad=0", run, self.cells, tables.HLRC_PARTS)
             words = tables.lu_by_rows(bench)
-            yield {**before(bench.alone(name, words), words), "label": f"without dsm, {' '.join(words)}"}
-            for policy in (LU_OLD, LU_MOVES):
-                run = bench.run(name, LU_NODES, policy, words, repetitions=1)
-                yield ours(f"{LU_NODES}, {policy}, pad=0 rows=1", run, self.cells, tables.HLRC_PARTS)
+            yield from self._lu_once(bench, words, "pad=0 rows=1")
+            words = tables.lu_dealt(bench)
+            homes = dealt(programs.space_mib(name, words, LU_NODES), LU_NODES)
+            yield from self._lu_once(bench, words, "pad=1, homes dealt", homes=homes)
+
+    def _lu_once(self, bench, words, way, **homes):
+        """LU's diffs with homes that stay and that move, one run each."""
+        yield {**before(bench.alone("lu", words), words), "label": f"without dsm, {' '.join(words)}"}
+        for policy in (LU_OLD, LU_MOVES):
+            run = bench.run("lu", LU_NODES, policy, words, repetitions=1, **homes)
+            yield ours(f"{LU_NODES}, {policy}, {way}", run, self.cells, tables.HLRC_PARTS)
+
+
+def dealt(mib, nodes):
+    """Homes of a region's pages, one after the other, as `dsmctl homes load` reads them: whoever writes them."""
+    return "".join(f"{page % nodes} {page} 1\n" for page in range((mib << 20) // PAGE_BYTES))
 
 
 def evaluated(goal, program, ratio, bound, most, note, miss=None, above=False):
@@ -146,11 +159,11 @@ def one_thread(program, runs):
     return evaluated(goal, program, ratios["never"][0], 1.05, True, beside + medians(ratios["never"][1]))
 
 
-def lu_diffs(runs, words, way):
+def lu_diffs(runs, words, way, own_homes=True):
     """Of homes that move against homes that stay, tiles with owners by columns. way: how the matrix lies."""
-    goal = f"LU's diffs on {LU_NODES} guests, csm-none-mg against csm-none, {way} contiguous"
+    goal = f"LU's diffs on {LU_NODES} guests, csm-none-mg against csm-none, {way}"
     found = {run["policy"]: run for run in runs if run["nodes"] == LU_NODES and run["words"] == list(words)
-             and run["own_homes"]}
+             and run["own_homes"] == own_homes}
     old, moves = found.get(LU_OLD), found.get(LU_MOVES)
     if not old or not moves:
         return evaluated(goal, "lu", None, 0.01, True, f"not measured: --nodes with {LU_NODES} is needed")
@@ -172,10 +185,11 @@ def latest(runs):
     return list(kept.values())
 
 
-def evaluate(runs, names, words_of, refused, by_rows):
+def evaluate(runs, names, words_of, refused, by_rows, dealt_words):
     """All goals of the programs named, from the runs that are as those of the table of goals.
 
-    runs: of programs.Bench; words_of: programs' arguments in that table; refused: policies; by_rows: arguments of LU.
+    runs: of programs.Bench; words_of: programs' arguments in that table; refused: policies; by_rows, dealt_words:
+    arguments of LU.
     """
     runs, result = latest(runs), []
     for name in names:
@@ -189,7 +203,9 @@ def evaluate(runs, names, words_of, refused, by_rows):
             result.append(against_old(name, pair))
         result += [auto(name, pair, refused), one_thread(name, usual)]
         if name == "lu":
-            result += [lu_diffs(own, [*words, *LU_WORDS], "columns"), lu_diffs(own, by_rows, "rows")]
+            result += [lu_diffs(own, [*words, *LU_WORDS], "columns contiguous"),
+                       lu_diffs(own, by_rows, "rows contiguous"),
+                       lu_diffs(own, dealt_words, "homes dealt out", own_homes=False)]
     return result
 
 
