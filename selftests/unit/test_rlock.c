@@ -587,6 +587,82 @@ static void a_lost_witness_is_not_waited_for(void **state)
 	stop();
 }
 
+/* The last message that this node sent, to node 1, is a judgement of the key. */
+static void assert_judged(u64 key, u32 flying, u32 err)
+{
+	const struct dsm_msgbuf *m = w.fly[w.n_fly - 1].m;
+	struct dsm_reader r = dsm_reader_init(m->data, m->len);
+	struct dsm_wire_rlock body;
+	struct dsm_wire_hdr hdr;
+
+	assert_int_equal(w.n_fly, flying + 1);
+	dsm_reader_take(&r, &hdr, sizeof(hdr));
+	dsm_reader_take(&r, &body, sizeof(body));
+	assert_int_equal(hdr.type, DSM_MSG_RLOCK_REPLY);
+	assert_int_equal(body.op, DSM_RLOCK_BROKEN);
+	assert_int_equal(le64_to_cpu(body.key), key);
+	assert_int_equal(le32_to_cpu(body.status), err);
+}
+
+/* Node 1 reports a node of a queue that this one manages; what is wanted then, or NULL. */
+static struct dsm_xfer *report(u64 key)
+{
+	const struct dsm_wire_rlock body = { .key = cpu_to_le64(key), .op = DSM_RLOCK_BROKEN };
+	struct dsm_xfer *x;
+
+	assert_int_equal(receive(DSM_MSG_RLOCK, &body, sizeof(body)), 0);
+	x = w.acts.xfer ? transfer(w.acts.xfer->op) : NULL;
+	world_end(0);
+	return x;
+}
+
+/* Who reports is answered when the word was looked at after the report, and not before. */
+static void a_report_is_answered_when_judged(void **state)
+{
+	const u64 queue = dsm_rword(DSM_RWORD_HELD, 5, 0), lost = dsm_rword(DSM_RWORD_LOST, 5, 0);
+	const u64 none = dsm_rword(DSM_RWORD_FREE, 0, 1);
+	struct dsm_xfer *x;
+	u32 flying;
+	u64 key;
+
+	start();
+	key = key_of(0, 0);
+	assert_int_equal(rlock_message(DSM_MSG_RLOCK, key, DSM_RLOCK_OPEN, 0, 0, 0, 0), 0);
+	flying = w.n_fly;
+	/* A queue is made void: node 1 hears that first, and the answer in a later step. */
+	x = back(report(key), 0, queue);
+	assert_int_equal(x->compare, queue);
+	assert_int_equal(x->operand, lost);
+	assert_int_equal(w.n_fly, flying);
+	x = back(x, 0, queue);
+	assert_int_equal(w.n_fly, flying + 1);
+	assert_int_equal(x->operand, x->compare);
+	assert_null(back(x, 0, lost));
+	assert_judged(key, flying + 1, 0);
+	/* Reported again while the manager looks: it looks once more. */
+	x = report(key);
+	assert_null(report(key));
+	flying = w.n_fly;
+	x = back(x, 0, none);
+	assert_non_null(x);
+	assert_int_equal(w.n_fly, flying);
+	assert_null(back(x, 0, none));
+	assert_judged(key, flying, 0);
+	/* Nobody can look. */
+	flying = w.n_fly;
+	assert_null(back(report(key), -EHOSTDOWN, 0));
+	assert_judged(key, flying, EHOSTDOWN);
+	/* Who is gone meanwhile is not answered. */
+	x = report(key);
+	world_lose(1);
+	flying = w.n_fly;
+	x = back(x, 0, none);
+	while (x)
+		x = back(x, 0, none);
+	assert_int_equal(w.n_fly, flying);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -602,6 +678,7 @@ int main(void)
 		cmocka_unit_test(a_void_queue_tells_what_it_can),
 		cmocka_unit_test(no_question_is_asked_twice),
 		cmocka_unit_test(a_lost_witness_is_not_waited_for),
+		cmocka_unit_test(a_report_is_answered_when_judged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
