@@ -47,21 +47,28 @@ static void make_void(struct dsm_sq_entry *e)
 	e->wr.opcode = IB_WR_RDMA_WRITE;
 }
 
-/* The end of a request says that it names no frame. */
-static void clear_sink(struct dsm_qp *qp, struct dsm_sq_entry *e)
+static void clear_end(struct dsm_qp *qp, struct dsm_msgbuf *msg)
 {
 	const u32 bytes = sizeof(struct dsm_wire_sink);
 	struct ib_device *dev = qp->peer->net->dev;
-	struct ib_sge *sge;
+	struct ib_sge *sge = &container_of(msg, struct dsm_net_tx, msg)->sge[0];
 
-	if (!e->tx) {
-		memset(e->bytes + e->sge.length - bytes, 0, bytes);
-		return;
-	}
-	sge = &e->tx->sge[0];
 	ib_dma_sync_single_for_cpu(dev, sge->addr, sge->length, DMA_TO_DEVICE);
-	memset(e->tx->msg.data + e->tx->msg.len - bytes, 0, bytes);
+	memset(msg->data + msg->len - bytes, 0, bytes);
 	ib_dma_sync_single_for_device(dev, sge->addr, sge->length, DMA_TO_DEVICE);
+}
+
+/* The ends of requests that go together say that they name no frames. */
+static void clear_sinks(struct dsm_qp *qp, struct dsm_sq_entry *e)
+{
+	const u32 bytes = sizeof(struct dsm_wire_sink);
+	struct dsm_msgbuf *m;
+
+	if (!e->tx)
+		memset(e->bytes + e->sge.length - bytes, 0, bytes);
+	for (m = e->tx ? &e->tx->msg : NULL; m; m = m->next)
+		if (m->sink)
+			clear_end(qp, m);
 }
 
 /**
@@ -87,6 +94,7 @@ void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful)
 			make_void(e);
 	}
 	list_splice_tail_init(&qp->peer->sinks_answered, doubtful);
+	qp->peer->sinks_due = 0;
 	for (i = 1; i <= qp->sq_used; i++) {
 		e = &qp->sq[dsm_sq_before(qp, qp->sq_next, i)];
 		n = messages_of(e);
@@ -96,7 +104,7 @@ void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful)
 		if (n) {
 			request = e;
 		} else if (e->wr.opcode == IB_WR_REG_MR) {
-			clear_sink(qp, request);
+			clear_sinks(qp, request);
 			dsm_sink_doubt(qp->peer, e->reg.mr, doubtful);
 			make_void(e);
 		}

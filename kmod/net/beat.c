@@ -97,6 +97,7 @@ static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat
 		if (beat && peer->state == DSM_PEER_UP) {
 			look_at_messages(&peer->qp[DSM_VC_Q], now, bound);
 			look_at_messages(&peer->qp[DSM_VC_P], now, bound);
+			dsm_send_beat(peer);
 			send_beat(peer);
 		}
 	} else if (peer->state == DSM_PEER_SETUP && !peer->active &&

@@ -248,8 +248,16 @@ static const struct dsm_net_tx *to_tx(const struct dsm_msgbuf *msg)
 /* Is a message nothing but its bytes, and free to go by the ring? */
 static bool may_join(const struct dsm_net_tx *tx)
 {
-	return !tx->msg.sink && !tx->msg.page && !tx->keep &&
+	return !tx->msg.page && !tx->keep &&
 	       (tx->mech == DSM_NET_AUTO || tx->mech == DSM_NET_BULK);
+}
+
+/* How many must there be? 0: none may. */
+static u32 least_of(const struct dsm_msgbuf *msg)
+{
+	if (!msg)
+		return 0;
+	return to_tx(msg)->mech == DSM_NET_BULK ? 1 : dsm_tune(DSM_NET_BULK_MIN);
 }
 
 /**
@@ -263,22 +271,21 @@ static bool may_join(const struct dsm_net_tx *tx)
 u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
 {
 	const struct dsm_bulk *b = &peer->bulk;
-	u32 n = 0, bytes = 0, least = dsm_tune(DSM_NET_BULK_MIN);
+	u32 n = 0, bytes = 0, least = least_of(msg);
+	/* One work request for the WRITE, and one in front of it for each sink. */
+	u32 room = peer->qp[DSM_VC_Q].sq_room - peer->qp[DSM_VC_Q].sq_used - 1;
 
 	lockdep_assert_held(&peer->lock);
-	if (!msg || !b->rkey || b->busy & BIT(b->next_out))
-		return 0;
-	if (to_tx(msg)->mech == DSM_NET_BULK)
-		least = 1;
-	if (!least)
+	if (!least || !b->rkey || b->busy & BIT(b->next_out))
 		return 0;
 	for (; msg && n < DSM_BULK_MESSAGES && bytes + msg->len <= DSM_BULK_BYTES; msg = msg->next) {
-		if (!may_join(to_tx(msg)))
+		if (!may_join(to_tx(msg)) || (msg->sink && !room))
 			break;
+		room -= !!msg->sink;
 		bytes += msg->len;
 		n++;
 	}
-	return bytes >= least ? n : 0;
+	return n >= least ? n : 0;
 }
 
 /**

@@ -363,6 +363,8 @@ struct dsm_backlog {
  * @sinks_free: registrations for frames that wait for a page
  * @sinks_lent: those that the peer may use until it has answered
  * @sinks_answered: those that it has answered briefly, in this order, and whose keys may be valid
+ * @sinks_due: of these, those whose keys are still to be taken away
+ * @gathering: requests that came together are worked on: answers with pages wait for each other
  * @unsignalled: transfers posted since one whose completion is told
  * @credit_tx: CREDIT messages of Q and P; kept so that nothing allocates to make progress
  * @beat_tx:   heartbeat, likewise
@@ -420,6 +422,8 @@ struct dsm_peer {
 	struct list_head sinks_free;
 	struct list_head sinks_lent;
 	struct list_head sinks_answered;
+	u32 sinks_due;
+	bool gathering;
 	u32 unsignalled;
 	struct dsm_net_tx *credit_tx[DSM_VC_COUNT];
 	struct dsm_net_tx *beat_tx;
@@ -628,7 +632,7 @@ struct dsm_sink *dsm_sink_answered_briefly(struct dsm_peer *peer, u32 imm);
 u32 dsm_sink_brief_credits(u32 imm);
 int dsm_sink_expand(struct dsm_peer *peer, const struct dsm_sink *s, u32 imm, u8 *msg);
 void dsm_sink_used(struct dsm_peer *peer, struct dsm_sink *s);
-void dsm_sink_end(struct dsm_peer *peer);
+void dsm_sink_end(struct dsm_peer *peer, bool all);
 void dsm_sink_ended(struct dsm_peer *peer, u32 n);
 void dsm_sink_purge(struct dsm_peer *peer);
 
@@ -643,6 +647,7 @@ mempool_t *dsm_send_pool(void);
 struct dsm_net_tx *dsm_send_tx_new(struct dsm_net *net, gfp_t gfp);
 struct dsm_net_tx *dsm_send_tx_keep(struct dsm_net *net, u8 type);
 void dsm_send_tx_free(struct dsm_net_tx *tx);
+void dsm_send_beat(struct dsm_peer *peer);
 void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid);
 void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx);
 void dsm_send_push(struct dsm_peer *peer, bool idle);

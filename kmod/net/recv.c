@@ -372,7 +372,7 @@ static const char *receive_bulk(struct dsm_rx *one, struct header *h)
 	return rule ?: receive(one, h, true);
 }
 
-/* A slot of the ring: requests behind each other, with one credit for all. */
+/* A slot of the ring: requests behind each other, with one credit for all. The pages that they ask for go together too. */
 static void handle_bulk(struct dsm_rx *rx)
 {
 	struct dsm_peer *peer = rx->qp->peer;
@@ -383,6 +383,7 @@ static void handle_bulk(struct dsm_rx *rx)
 
 	spin_lock_bh(&peer->lock);
 	rule = dsm_bulk_begin(peer, rx->imm, rx->len);
+	peer->gathering = !rule;
 	spin_unlock_bh(&peer->lock);
 	while (!rule && !last) {
 		rule = dsm_bulk_next(peer, &one, &last);
@@ -390,6 +391,10 @@ static void handle_bulk(struct dsm_rx *rx)
 			repost(rx, DSM_CLASS_REQ);
 		rule = rule ?: receive_bulk(&one, &h);
 	}
+	spin_lock_bh(&peer->lock);
+	peer->gathering = false;
+	dsm_send_push(peer, false);
+	spin_unlock_bh(&peer->lock);
 	if (rule)
 		drop_peer(&one, &h, rule);
 }

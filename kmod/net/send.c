@@ -263,12 +263,15 @@ static bool stage_one(struct dsm_qp *qp, unsigned int backlog)
 	return dsm_sq_stage(qp, to_tx(msg));
 }
 
-/* Stage an answer. What brings a page waits for the others, but not for ever, and not they for it. */
+/*
+ * Stage an answer. What brings a page waits for the others, but not for ever, and not they for it; and for those to
+ * requests that came with its own.
+ */
 static bool stage_answer(struct dsm_qp *qp)
 {
 	struct dsm_peer *peer = qp->peer;
 	bool waits = peer->backlog[DSM_BACKLOG_PAGES].head;
-	bool page = waits && qp->pages < PAGES_MOST;
+	bool page = waits && !peer->gathering && qp->pages < PAGES_MOST;
 
 	if ((!page || peer->passed < PASS_MOST) && stage_one(qp, DSM_CLASS_RSP)) {
 		peer->passed += page;
@@ -356,7 +359,7 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	if (may_stage(q))
 		stage_credit(q, DSM_CLASS_REQ, idle);
 	if (may_stage(q))
-		dsm_sink_end(peer);
+		dsm_sink_end(peer, false);
 	dsm_sq_post(q);
 	if (peer->xfer_wait.head)
 		dsm_xfer_push(peer);
@@ -375,6 +378,22 @@ void dsm_send_idle_credits(struct work_struct *work)
 	spin_lock_bh(&peer->lock);
 	dsm_send_push(peer, true);
 	spin_unlock_bh(&peer->lock);
+}
+
+/**
+ * dsm_send_beat() - what must not wait for long for something to go with
+ * @peer: peer that is up
+ *
+ * Context: peer lock held; any.
+ */
+void dsm_send_beat(struct dsm_peer *peer)
+{
+	struct dsm_qp *q = &peer->qp[DSM_VC_Q];
+
+	lockdep_assert_held(&peer->lock);
+	if (may_stage(q))
+		dsm_sink_end(peer, true);
+	dsm_sq_post(q);
 }
 
 /**

@@ -22,8 +22,9 @@
  *   asker:  LOCAL_INV                                     on Q
  *
  * It is a message like others, numbered and with credit, but for its header and body: the asker
- * makes them up from the request. Such a sender loses the key a little after its answer came: until
- * then it could write the frame of a page that it homes once more.
+ * makes them up from the request. Such a sender loses the key a little after its answer came, with those of
+ * others that it answers meanwhile, at the next beat at the latest: until then it could write the frame of a page
+ * that it homes once more.
  *
  * A peer that takes a key away that is not due, or answers without doing so, is dropped. A frame
  * keeps a reference for as long as its key may be valid: until the answer, or the completion of what
@@ -35,6 +36,9 @@
 #include "fault.h"
 #include "net.h"
 #include "sq.h"
+
+/* Keys that are taken away together while other answers are awaited: one doorbell and one completion for all. */
+#define END_TOGETHER 8u
 
 /* More pages than one fault and its fault-around ask one home for; what is beyond is copied. */
 #define SINKS 32
@@ -353,22 +357,33 @@ void dsm_sink_used(struct dsm_peer *peer, struct dsm_sink *s)
 	lockdep_assert_held(&peer->lock);
 	s->posted = false;
 	list_add_tail(&s->link, &peer->sinks_answered);
+	peer->sinks_due++;
+}
+
+/* Is there no reason to wait for more of them? */
+static bool is_time(const struct dsm_peer *peer)
+{
+	return peer->sinks_due >= END_TOGETHER || list_empty(&peer->sinks_lent) || list_empty(&peer->sinks_free) ||
+	       peer->qp[DSM_VC_Q].staged;
 }
 
 /**
  * dsm_sink_end() - take keys away whose holders have answered briefly
  * @peer: peer
+ * @all:  do not wait for more
  *
  * What there is no room for now goes when something was completed.
  *
  * Context: peer lock held; any. The caller posts what is staged on Q.
  */
-void dsm_sink_end(struct dsm_peer *peer)
+void dsm_sink_end(struct dsm_peer *peer, bool all)
 {
 	struct dsm_qp *q = &peer->qp[DSM_VC_Q];
 	struct dsm_sink *s;
 
 	lockdep_assert_held(&peer->lock);
+	if (!peer->sinks_due || !(all || is_time(peer)))
+		return;
 	list_for_each_entry(s, &peer->sinks_answered, link) {
 		if (s->posted)
 			continue;
@@ -376,6 +391,7 @@ void dsm_sink_end(struct dsm_peer *peer)
 			return;
 		dsm_sq_stage_inv(q, s->mr->rkey);
 		s->posted = true;
+		peer->sinks_due--;
 	}
 }
 

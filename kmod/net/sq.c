@@ -416,6 +416,8 @@ bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list)
 	u32 counted = 0;
 
 	lockdep_assert_held(&peer->lock);
+	for (m = list; m; m = m->next)
+		stage_reg(qp, to_tx(m));
 	if (!map_all(qp, list)) {
 		dsm_sq_give_back(list);
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");

@@ -164,8 +164,8 @@ struct dsm_net_peer_stats {
  * @DSM_NET_INLINE_MAX: bytes up to which a message goes in its work request, as far as the device
  *                      takes it; 0: none does
  * @DSM_NET_BATCH_MAX:  most messages in one doorbell
- * @DSM_NET_BULK_MIN:   bytes of requests that wait together from which on they are written into the
- *                      peer's ring; 0: never
+ * @DSM_NET_BULK_MIN:   requests that wait together from which on they are written into the peer's
+ *                      ring; 0: never
  * @DSM_NET_TUNABLES:   number of them
  */
 enum dsm_net_tunable {

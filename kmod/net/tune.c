@@ -19,6 +19,7 @@
 /* Length of a message with the diff of a whole page, and how many of them fill a slot of a ring. */
 #define DIFF_BYTES (DSM_PAGE_BYTES + 128)
 #define DIFFS_MOST (DSM_BULK_BYTES / DIFF_BYTES)
+static_assert(DIFFS_MOST <= DSM_BULK_MESSAGES);
 
 static struct {
 	u32 value;
@@ -28,7 +29,7 @@ static struct {
 } tunables[DSM_NET_TUNABLES] = {
 	[DSM_NET_INLINE_MAX] = { .value = 256, .max = DSM_INLINE_BYTES },
 	[DSM_NET_BATCH_MAX] = { .value = 16, .min = 1, .max = DSM_BATCH_MAX },
-	[DSM_NET_BULK_MIN] = { .value = 16384, .max = DSM_BULK_BYTES },
+	[DSM_NET_BULK_MIN] = { .value = 4, .max = DSM_BULK_MESSAGES },
 };
 
 /**
@@ -169,11 +170,10 @@ static int measure_batch(struct dsm_net *net, u16 node, u64 end)
 	return 0;
 }
 
-/* So many bytes of messages as long as diffs of whole pages, written into the ring and sent in one chain. */
-static int time_bulk(void *ctx, u32 bytes, u64 *written, u64 *sent)
+/* So many messages as long as diffs of whole pages, written into the ring and sent in one chain. */
+static int time_bulk(void *ctx, u32 number, u64 *written, u64 *sent)
 {
 	struct with *w = ctx;
-	u32 number = bytes / DIFF_BYTES;
 	struct dsm_net_ping p = {
 		.node = w->node, .priority = DSM_NET_LOW, .one_way = true, .count = number,
 		.window = number, .batch = number, .bytes = DIFF_BYTES - DSM_HDR_BYTES,
@@ -182,12 +182,12 @@ static int time_bulk(void *ctx, u32 bytes, u64 *written, u64 *sent)
 	return take_turns(w, &p, DSM_NET_BULK, DSM_NET_GATHER, written, sent);
 }
 
-/* If even the longest is slower, the ring is not used. */
+/* If even most of them are slower, the ring is not used. */
 static int measure_bulk(struct dsm_net *net, u16 node, u64 end)
 {
-	static const u32 bytes[] = { DIFFS_MOST * DIFF_BYTES, 8 * DIFF_BYTES, 4 * DIFF_BYTES, 2 * DIFF_BYTES };
+	static const u32 numbers[] = { DIFFS_MOST, 8, 4, 2 };
 	const struct dsm_choice c = {
-		.steps = bytes, .n = ARRAY_SIZE(bytes), .usual = dsm_tune(DSM_NET_BULK_MIN), .falling = true,
+		.steps = numbers, .n = ARRAY_SIZE(numbers), .usual = dsm_tune(DSM_NET_BULK_MIN), .falling = true,
 		.time = time_bulk,
 	};
 	struct with w = { .net = net, .node = node, .end = end };

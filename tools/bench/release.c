@@ -187,7 +187,7 @@ static void counted(const char *name, long trials, const uint64_t *before, const
 static void packs(const struct bench *b, const char *what, unsigned int pages, unsigned int runs,
 		  size_t bytes)
 {
-	static const char * const least[] = { "0", "1", "16384" };
+	static const char * const least[] = { "0", "1", "4" };
 	uint64_t v[2][DSM_STAT_COUNT];
 	long trials = bench_trials(b, 20);
 	char name[64];
