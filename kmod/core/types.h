@@ -69,7 +69,7 @@ struct dsm_key {
 
 struct dsm_xfer;
 
-#define DSM_BRIEF_MAX ((1u << 18) - 1)
+#define DSM_BRIEF_MAX ((1u << 10) - 1)
 
 /**
  * struct dsm_msgbuf - one outgoing message

@@ -173,8 +173,9 @@ struct dsm_wire_hdr {
 static_assert(sizeof(struct dsm_wire_hdr) == DSM_HDR_BYTES);
 
 /*
- * End of a request: where the answer may be written, see struct dsm_msgbuf. rkey 0: nowhere. @chunk:
- * the home's registration of the page's chunk that the asker knows, 0: none.
+ * End of a request: where the answer may be written, see struct dsm_msgbuf. rkey 0: nowhere. @addr: a page's, with
+ * bits of net's below (kmod/net/sink.c). @chunk: the home's registration of the page's chunk that the asker knows,
+ * 0: none.
  */
 struct dsm_wire_sink {
 	__le64 addr;

@@ -134,7 +134,7 @@ void dsm_sq_again(struct dsm_qp *qp)
 	for (; messages > repeated; qp->sq_used--) {
 		e = dsm_sq_retire(qp, &list);
 		messages -= messages_of(e);
-		qp->pages -= e->page;
+		qp->pages -= e->pages;
 	}
 	dsm_sq_give_back(list);
 	if (messages < missing) {

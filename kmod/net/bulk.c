@@ -272,16 +272,13 @@ u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
 {
 	const struct dsm_bulk *b = &peer->bulk;
 	u32 n = 0, bytes = 0, least = least_of(msg);
-	/* One work request for the WRITE, and one in front of it for each sink. */
-	u32 room = peer->qp[DSM_VC_Q].sq_room - peer->qp[DSM_VC_Q].sq_used - 1;
 
 	lockdep_assert_held(&peer->lock);
 	if (!least || !b->rkey || b->busy & BIT(b->next_out))
 		return 0;
 	for (; msg && n < DSM_BULK_MESSAGES && bytes + msg->len <= DSM_BULK_BYTES; msg = msg->next) {
-		if (!may_join(to_tx(msg)) || (msg->sink && !room))
+		if (!may_join(to_tx(msg)))
 			break;
-		room -= !!msg->sink;
 		bytes += msg->len;
 		n++;
 	}

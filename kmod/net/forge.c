@@ -7,11 +7,12 @@
 #include "fault.h"
 #include "net.h"
 
-enum forgery { NONE, SLOT, TURN, EMPTY, CUT, FAR, CLASS, OVERLAP, KEY, NUMBER };
+enum forgery { NONE, SLOT, TURN, EMPTY, CUT, FAR, CLASS, OVERLAP, KEY, FRAME, MORE, NUMBER };
 
 static const char * const names[] = {
 	[SLOT] = "slot", [TURN] = "turn", [EMPTY] = "empty", [CUT] = "cut", [FAR] = "far",
-	[CLASS] = "class", [OVERLAP] = "overlap", [KEY] = "key", [NUMBER] = "number",
+	[CLASS] = "class", [OVERLAP] = "overlap", [KEY] = "key", [FRAME] = "frame", [MORE] = "more",
+	[NUMBER] = "number",
 };
 
 static atomic_t next = ATOMIC_INIT(NONE);
@@ -20,8 +21,8 @@ static atomic_t next = ATOMIC_INIT(NONE);
  * dsm_net_forge() - what the next bulk or brief answer is to get wrong
  * @what: slot: it names none; turn: not the next one; empty: it brings no bytes; cut: its end is
  *        missing; far: it goes beyond the ring; class: it holds what is no request; overlap: its
- *        first message goes on into the second; answers: key: it names one that was not lent;
- *        number: there is none
+ *        first message goes on into the second; answers: key: it names one that was not lent; frame: one
+ *        that is not awaited; more: it says that it brings more than it does; number: there is none
  *
  * Context: any.
  * Return: 0, or -EINVAL: no such word.
@@ -101,6 +102,10 @@ void dsm_forge_brief(u32 *imm)
 {
 	if (atomic_cmpxchg(&next, KEY, NONE) == KEY)
 		*imm ^= 0x80;
+	else if (atomic_cmpxchg(&next, FRAME, NONE) == FRAME)
+		*imm |= 0xf << 14;
+	else if (atomic_cmpxchg(&next, MORE, NONE) == MORE)
+		*imm += 1 << 18;
 	else if (atomic_cmpxchg(&next, NUMBER, NONE) == NUMBER)
 		*imm &= 0x3fff;
 }

@@ -66,6 +66,10 @@
 /* Most messages that one doorbell may post; what a chain holds comes back with its last one. */
 #define DSM_BATCH_MAX 32
 
+/* Frames of one sink: as many as requests go together by the ring. */
+#define DSM_SINK_FRAMES 16u
+static_assert(DSM_SINK_FRAMES >= DSM_BULK_MESSAGES);
+
 /* Transfers posted at once; 128 of 64 KiB are more than any round trip holds. */
 #define DSM_SQ_DEPTH_B 128
 
@@ -143,22 +147,40 @@ struct dsm_net_tx {
  * @wr:   the work request; the others begin with it
  * @rdma: of a flush, of an answer for a sink: writes the page, or is the answer, and of bulk
  * @reg:  of a request with a sink: makes the sink valid
- * @page: it brings a page
+ * @pages: how many it brings
  * @sge:  of an inline message
  * @bytes: that message: its buffer is given back when it is posted, but it may have to go again
+ * @frames: of brief answers that go together: their pages
  */
 struct dsm_sq_entry {
 	struct ib_cqe cqe;
 	struct dsm_qp *qp;
 	struct dsm_net_tx *tx;
-	bool page;
+	u8 pages;
 	union {
 		struct ib_send_wr wr;
 		struct ib_rdma_wr rdma;
 		struct ib_reg_wr reg;
 	};
 	struct ib_sge sge;
-	u8 bytes[DSM_INLINE_BYTES];
+	union {
+		u8 bytes[DSM_INLINE_BYTES];
+		struct ib_sge frames[DSM_SINK_FRAMES];
+	};
+};
+
+/**
+ * struct dsm_briefly - what a brief answer says
+ * @sink:   whose requests it answers
+ * @first:  first of its frames that it brings
+ * @n:      how many
+ * @number: in the place of each one's answer, see struct dsm_msgbuf; not checked
+ */
+struct dsm_briefly {
+	struct dsm_sink *sink;
+	u32 first;
+	u32 n;
+	u32 number;
 };
 
 /**
@@ -363,7 +385,7 @@ struct dsm_backlog {
  * @sinks_free: registrations for frames that wait for a page
  * @sinks_lent: those that the peer may use until it has answered
  * @sinks_answered: those that it has answered briefly, in this order, and whose keys may be valid
- * @sinks_due: of these, those whose keys are still to be taken away
+ * @sinks_due: frames of those of these whose keys are still to be taken away
  * @gathering: requests that came together are worked on: answers with pages wait for each other
  * @unsignalled: transfers posted since one whose completion is told
  * @credit_tx: CREDIT messages of Q and P; kept so that nothing allocates to make progress
@@ -623,15 +645,18 @@ void dsm_xfer_purge(struct dsm_peer *peer);
 /* sink.c */
 void dsm_sink_init(struct dsm_peer *peer);
 void dsm_sink_reserve(struct dsm_peer *peer);
-bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *msg, struct ib_reg_wr *reg);
+bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *const *msg, u32 n, struct ib_reg_wr *reg);
 const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8 type, u32 region, u32 xid);
 void dsm_sink_doubt(struct dsm_peer *peer, const struct ib_mr *mr, struct list_head *doubtful);
 void dsm_sink_renew(struct dsm_peer *peer, struct list_head *doubtful);
+bool dsm_sink_shares(const struct dsm_msgbuf *msg);
+u64 dsm_sink_address(const struct dsm_msgbuf *msg);
 bool dsm_sink_brief(struct dsm_peer *peer, const struct dsm_msgbuf *msg, u32 *imm);
-struct dsm_sink *dsm_sink_answered_briefly(struct dsm_peer *peer, u32 imm);
+bool dsm_sink_joins(struct dsm_peer *peer, const struct dsm_msgbuf *msg, u32 rkey, u32 *imm);
+const char *dsm_sink_answered_briefly(struct dsm_peer *peer, u32 imm, u32 bytes, struct dsm_briefly *b);
 u32 dsm_sink_brief_credits(u32 imm);
-int dsm_sink_expand(struct dsm_peer *peer, const struct dsm_sink *s, u32 imm, u8 *msg);
-void dsm_sink_used(struct dsm_peer *peer, struct dsm_sink *s);
+int dsm_sink_expand(struct dsm_peer *peer, const struct dsm_briefly *b, u32 i, u8 *msg);
+void dsm_sink_used(struct dsm_peer *peer, const struct dsm_briefly *b);
 void dsm_sink_end(struct dsm_peer *peer, bool all);
 void dsm_sink_ended(struct dsm_peer *peer, u32 n);
 void dsm_sink_purge(struct dsm_peer *peer);

@@ -189,9 +189,8 @@ int dsm_qp_create(struct dsm_qp *qp)
 	attr.recv_cq = qp->rx_cq.cq;
 	attr.cap.max_send_wr = qp->sq_room + DRAIN_SPARE;
 	attr.cap.max_recv_wr = qp->slots + DRAIN_SPARE;
-	/* Transfers, and bulk. */
-	attr.cap.max_send_sge = (qp->vc == DSM_VC_B || qp->vc == DSM_VC_Q) && net->one_sided ?
-				DSM_XFER_SEGS : 2;
+	/* Transfers, bulk, and brief answers that go together. */
+	attr.cap.max_send_sge = qp->vc != DSM_VC_C && net->one_sided ? DSM_XFER_SEGS : 2;
 	attr.cap.max_recv_sge = 1;
 	err = slots_alloc(qp);
 	if (err)

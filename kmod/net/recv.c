@@ -399,40 +399,48 @@ static void handle_bulk(struct dsm_rx *rx)
 		drop_peer(&one, &h, rule);
 }
 
-/* The message that a brief answer stands for is made up in its slot. NULL, or the rule it breaks. */
-static const char *deliver_brief(struct dsm_rx *rx, const struct dsm_sink *s)
+/* The messages that a brief answer stands for are made up in its slot. NULL, or the rule it breaks. */
+static const char *deliver_brief(struct dsm_rx *rx, const struct dsm_briefly *b)
 {
 	struct dsm_peer *peer = rx->qp->peer;
 	struct dsm_net *net = peer->net;
-	int len = dsm_sink_expand(peer, s, rx->imm, rx->buf);
+	u32 i;
 
-	if (len < 0 || net->ops->recv(net->ctx, peer->node, DSM_CLASS_RSP, rx->buf, len))
-		return "malformed brief answer: number";
+	for (i = 0; i < b->n; i++) {
+		int len = dsm_sink_expand(peer, b, i, rx->buf);
+
+		if (len < 0 || net->ops->recv(net->ctx, peer->node, DSM_CLASS_RSP, rx->buf, len))
+			return "malformed brief answer: number";
+	}
 	return NULL;
 }
 
-/* An answer that is a page and an immediate. */
+/* Answers that are a page each, and an immediate for all. */
 static void handle_brief(struct dsm_rx *rx)
 {
 	struct dsm_peer *peer = rx->qp->peer;
-	struct header h = { .type = DSM_MSG_PAGE, .class = DSM_CLASS_RSP, .seq = rx->qp->rx_seq + 1 };
-	const char *rule = "malformed brief answer: names no key that was lent";
-	struct dsm_sink *s;
-	bool deliver;
+	struct header h = { .type = DSM_MSG_PAGE, .class = DSM_CLASS_RSP };
+	struct dsm_briefly b;
+	const char *rule;
+	bool deliver, named;
 
 	spin_lock_bh(&peer->lock);
-	s = dsm_sink_answered_briefly(peer, rx->imm);
-	if (s) {
+	rule = dsm_sink_answered_briefly(peer, rx->imm, rx->len, &b);
+	named = !rule;
+	if (named) {
+		h.seq = rx->qp->rx_seq + b.n;
 		h.credit = dsm_credit_brief_word(&peer->credit, dsm_sink_brief_credits(rx->imm));
 		rule = account(rx->qp, &h, false);
+		/* It has counted one. */
+		peer->stats.rx_msgs[h.class] += b.n - 1;
 	}
 	deliver = peer->state == DSM_PEER_UP || peer->bye;
 	spin_unlock_bh(&peer->lock);
 	if (!rule && deliver)
-		rule = deliver_brief(rx, s);
-	if (s) {
+		rule = deliver_brief(rx, &b);
+	if (named) {
 		spin_lock_bh(&peer->lock);
-		dsm_sink_used(peer, s);
+		dsm_sink_used(peer, &b);
 		spin_unlock_bh(&peer->lock);
 	}
 	if (rule)
@@ -494,8 +502,6 @@ static bool take(struct dsm_rx *rx, const struct ib_wc *wc)
 		return wc->opcode == IB_WC_RECV && rx->len >= DSM_HDR_BYTES &&
 		       rx->len <= rx->qp->slot_bytes;
 	rx->imm = be32_to_cpu(wc->ex.imm_data);
-	if (rx->brief && rx->len != DSM_PAGE_BYTES)
-		return false;
 	return wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && wc->wc_flags & IB_WC_WITH_IMM;
 }
 

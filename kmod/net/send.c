@@ -250,6 +250,10 @@ static bool stage_one(struct dsm_qp *qp, unsigned int backlog)
 	msg = peer->backlog[backlog].head;
 	if (!msg)
 		return false;
+	if (backlog == DSM_BACKLOG_PAGES && dsm_sq_joins(qp, to_tx(msg))) {
+		backlog_take(&peer->backlog[backlog]);
+		return dsm_sq_join(qp, to_tx(msg));
+	}
 	if (!dsm_credit_may_send(&peer->credit, class) &&
 	    !dsm_fault_is_set(peer, DSM_FAULT_OVERRUN))
 		return false;

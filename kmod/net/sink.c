@@ -4,29 +4,30 @@
  * Sinks: frames that wait for a page, into which the peer that was asked for it may write. Knows
  * nothing of pages but their frames, and never lets a peer reach more than the one it was asked for.
  *
- * A peer has a pool of registrations of one page, made when it comes up. A request that names a
- * frame takes one; the work request that makes it valid is chained in front of the request's own,
- * so that it is valid before the request leaves:
+ * A peer has a pool of registrations, made when it comes up. A request that names a frame takes one, those that go
+ * together by the ring share one; the work request that makes it valid is chained in front of the requests' own,
+ * so that it is valid before they leave:
  *
  *   asker:  REG_MR, SEND (address and key)               on Q, one doorbell
  *   asked:  WRITE (the page), SEND_WITH_INV (the answer)  on P, one doorbell
  *
  * The answer takes the key away from its sender: its receiver's device does, before it tells of
- * the answer. Every answer does it, also one without a page. Keys belong to the protection domain and
+ * the answer. Every answer does it, also one without a page, but not where requests share a key: that the asker takes
+ * away when all are answered. Keys belong to the protection domain and
  * not to a queue pair, so one that was made valid on Q is good for P. Without a free registration
  * the request says so, and the answer brings the bytes.
  *
- * An answer that needs not say more than a few bits goes in one packet:
+ * An answer that needs not say more than a few bits goes with its page, and with those behind it that say the same:
  *
- *   asked:  WRITE_WITH_IMM (the page, struct brief)       on P
+ *   asked:  WRITE_WITH_IMM (pages, struct brief)          on P
  *   asker:  LOCAL_INV                                     on Q
  *
- * It is a message like others, numbered and with credit, but for its header and body: the asker
- * makes them up from the request. Such a sender loses the key a little after its answer came, with those of
- * others that it answers meanwhile, at the next beat at the latest: until then it could write the frame of a page
- * that it homes once more.
+ * Each is a message like others, numbered, but for its header and body: the asker
+ * makes them up from the request. They have one credit. Such a sender loses the key a little after its answer came, with those of
+ * others that it answers meanwhile, at the next beat at the latest, and one that is shared when all are answered: until
+ * then it could write the frame of a page that it homes once more.
  *
- * A peer that takes a key away that is not due, or answers without doing so, is dropped. A frame
+ * A peer that takes a key away that is not due, or one that is shared, or answers without doing so, is dropped. A frame
  * keeps a reference for as long as its key may be valid: until the answer, or the completion of what
  * takes it away, or until the registration is destroyed: with the peer, or after a break with the
  * request not received or the key not known to be taken away. Such a request goes again without a frame.
@@ -37,47 +38,73 @@
 #include "net.h"
 #include "sq.h"
 
-/* Keys that are taken away together while other answers are awaited: one doorbell and one completion for all. */
+/* Frames whose keys are taken away together while other answers are awaited: one doorbell and one completion for all. */
 #define END_TOGETHER 8u
 
-/* More pages than one fault and its fault-around ask one home for; what is beyond is copied. */
+/* More than one fault and its fault-around ask one home for at a time; what is beyond is copied. */
 #define SINKS 32
 
 /* The low bits of a key are the sink's number; those above, up to 8, change each time it is lent. */
 #define NUMBER_BITS 5
 static_assert(SINKS <= 1 << NUMBER_BITS);
 
-/* The immediate of a brief answer, lowest first: the key's low bits, credits, the number. */
+/* The immediate of a brief answer, lowest first: the key's low bits, credits, the first frame, frames less one, the number. */
 #define BRIEF_KEY_BITS 8
-#define KEY_MASK ((1u << BRIEF_KEY_BITS) - 1)
 #define BRIEF_CREDIT_BITS 6
+#define BRIEF_FRAME_BITS 4
+#define CREDIT_SHIFT BRIEF_KEY_BITS
+#define FIRST_SHIFT (CREDIT_SHIFT + BRIEF_CREDIT_BITS)
+#define MORE_SHIFT (FIRST_SHIFT + BRIEF_FRAME_BITS)
+#define NUMBER_SHIFT (MORE_SHIFT + BRIEF_FRAME_BITS)
+#define KEY_MASK ((1u << BRIEF_KEY_BITS) - 1)
+#define FRAME_MASK (DSM_SINK_FRAMES - 1)
+static_assert(DSM_SINK_FRAMES == 1 << BRIEF_FRAME_BITS);
 static_assert(DSM_CREDIT_BRIEF_MAX < 1 << BRIEF_CREDIT_BITS);
-static_assert(DSM_BRIEF_MAX <= U32_MAX >> (BRIEF_KEY_BITS + BRIEF_CREDIT_BITS));
+static_assert(DSM_BRIEF_MAX <= U32_MAX >> NUMBER_SHIFT);
+
+/*
+ * Below the address of a frame, which is a page's: whether its key is shared, and which of those that share it this is.
+ * Only net looks at these.
+ */
+#define ADDR_SHARED 1u
+#define ADDR_FRAME_SHIFT 1
 
 /**
- * struct dsm_sink - a registration of one page
- * @link:   in the peer's list of free, of lent or of answered ones; peer lock
- * @number: which of the peer's it is
- * @used:   it was answered briefly: the processor has what the device wrote
- * @posted: the work request that takes the key away was posted
- * @mr:     the device's part, with the key that it was lent under last
- * @sg:     the frame, mapped while it is lent
+ * struct sink_request - what one frame waits for
  * @region: of the request
  * @xid:    of the request
  * @len:    length of the request in bytes
- * @request: the request; its first bytes, if it is longer
+ * @bytes:  the request; its first bytes, if it is longer
+ */
+struct sink_request {
+	u32 region;
+	u32 xid;
+	u32 len;
+	u8 bytes[DSM_BRIEF_BYTES];
+};
+
+/**
+ * struct dsm_sink - a registration of frames
+ * @link:   in the peer's list of free, of lent or of answered ones; peer lock
+ * @number: which of the peer's it is
+ * @posted: the work request that takes the key away was posted
+ * @frames: how many it is lent for
+ * @left:   of these, those whose answers are not worked on yet
+ * @awaits: bitmap of those whose answers have not come
+ * @mr:     the device's part, with the key that it was lent under last
+ * @sg:     the frames, each mapped by itself while it is lent
+ * @request: what each waits for
  */
 struct dsm_sink {
 	struct list_head link;
 	u8 number;
-	bool used;
 	bool posted;
+	u8 frames;
+	u8 left;
+	unsigned long awaits;
 	struct ib_mr *mr;
-	struct scatterlist sg;
-	u32 region;
-	u32 xid;
-	u32 len;
-	u8 request[DSM_BRIEF_BYTES];
+	struct scatterlist sg[DSM_SINK_FRAMES];
+	struct sink_request request[DSM_SINK_FRAMES];
 };
 
 /**
@@ -95,7 +122,7 @@ void dsm_sink_init(struct dsm_peer *peer)
 
 static bool mr_alloc(struct dsm_sink *s, struct ib_pd *pd)
 {
-	struct ib_mr *mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, 1);
+	struct ib_mr *mr = ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, DSM_SINK_FRAMES);
 
 	s->mr = IS_ERR(mr) ? NULL : mr;
 	return s->mr;
@@ -131,27 +158,42 @@ void dsm_sink_reserve(struct dsm_peer *peer)
 			return;
 		}
 		s->number = i;
-		sg_init_table(&s->sg, 1);
 		add_free(peer, s);
 	}
 }
 
-static int map(struct dsm_sink *s, struct ib_device *dev, struct page *frame)
-{
-	sg_set_page(&s->sg, frame, DSM_PAGE_BYTES, 0);
-	if (!ib_dma_map_sg(dev, &s->sg, 1, DMA_FROM_DEVICE))
-		return -ENOMEM;
-	if (ib_map_mr_sg(s->mr, &s->sg, 1, NULL, DSM_PAGE_BYTES) == 1)
-		return 0;
-	ib_dma_unmap_sg(dev, &s->sg, 1, DMA_FROM_DEVICE);
-	return -EOPNOTSUPP;
-}
-
-/* The frame is out of the peer's reach. What a thread may have changed by now is not overwritten. */
+/* The frames are out of the peer's reach. What a thread may have changed by now is not overwritten. */
 static void unmap(struct dsm_sink *s, struct ib_device *dev)
 {
-	ib_dma_unmap_sg_attrs(dev, &s->sg, 1, DMA_FROM_DEVICE, s->used ? DMA_ATTR_SKIP_CPU_SYNC : 0);
-	put_page(sg_page(&s->sg));
+	u32 i;
+
+	for (i = 0; i < s->frames; i++) {
+		ib_dma_unmap_sg_attrs(dev, &s->sg[i], 1, DMA_FROM_DEVICE,
+				      s->awaits & BIT(i) ? 0 : DMA_ATTR_SKIP_CPU_SYNC);
+		put_page(sg_page(&s->sg[i]));
+	}
+	s->frames = 0;
+}
+
+/* Takes references to the frames, which unmap() drops. */
+static int map(struct dsm_sink *s, struct ib_device *dev, struct dsm_msgbuf *const *msg, u32 n)
+{
+	s->frames = 0;
+	s->awaits = 0;
+	sg_init_table(s->sg, n);
+	for (; s->frames < n; s->frames++) {
+		struct scatterlist *sg = &s->sg[s->frames];
+
+		sg_set_page(sg, msg[s->frames]->sink, DSM_PAGE_BYTES, 0);
+		if (!ib_dma_map_sg(dev, sg, 1, DMA_FROM_DEVICE))
+			break;
+		get_page(sg_page(sg));
+	}
+	if (s->frames == n && ib_map_mr_sg(s->mr, s->sg, n, NULL, DSM_PAGE_BYTES) == n &&
+	    !(s->mr->iova % DSM_PAGE_BYTES))
+		return 0;
+	unmap(s, dev);
+	return -EOPNOTSUPP;
 }
 
 /* Low byte of the key that follows the one of last time. */
@@ -162,71 +204,110 @@ static u8 next_key(const struct dsm_sink *s)
 	return (u8)(times + 1) << NUMBER_BITS | s->number;
 }
 
+/* A request says which frame it names. */
+static void fill(struct dsm_sink *s, u32 i, struct dsm_msgbuf *msg)
+{
+	u8 *end = msg->data + msg->len - sizeof(struct dsm_wire_sink);
+	struct sink_request *q = &s->request[i];
+	u64 addr = s->mr->iova + i * DSM_PAGE_BYTES;
+	struct dsm_wire_sink wire;
+	struct dsm_wire_hdr hdr;
+
+	if (s->frames > 1)
+		addr |= ADDR_SHARED | i << ADDR_FRAME_SHIFT;
+	memcpy(&wire, end, sizeof(wire));
+	wire.addr = cpu_to_le64(addr);
+	wire.rkey = cpu_to_le32(s->mr->rkey);
+	memcpy(end, &wire, sizeof(wire));
+	memcpy(&hdr, msg->data, sizeof(hdr));
+	q->region = le32_to_cpu(hdr.region);
+	q->xid = le32_to_cpu(hdr.xid);
+	q->len = msg->len;
+	memcpy(q->bytes, msg->data, min(msg->len, DSM_BRIEF_BYTES));
+}
+
 /**
- * dsm_sink_lend() - let the receiver of a request write into a frame
+ * dsm_sink_lend() - let the receiver of requests write into frames
  * @peer: receiver
- * @msg:  request that is about to be posted; its end is filled, or says that nothing was lent
- * @reg:  work request to be posted in front of it
+ * @msg:  requests that are about to be posted; their ends are filled, or say that nothing was lent
+ * @n:    their number, 1 to DSM_SINK_FRAMES
+ * @reg:  work request to be posted in front of them
  *
  * Context: peer lock held; any.
  * Return: true if @reg is to be posted.
  */
-bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *msg, struct ib_reg_wr *reg)
+bool dsm_sink_lend(struct dsm_peer *peer, struct dsm_msgbuf *const *msg, u32 n, struct ib_reg_wr *reg)
 {
-	u8 *end = msg->data + msg->len - sizeof(struct dsm_wire_sink);
-	struct dsm_wire_sink wire;
-	struct dsm_wire_hdr hdr;
 	struct dsm_sink *s;
+	u32 i;
 
 	lockdep_assert_held(&peer->lock);
-	memcpy(&wire, end, sizeof(wire));
 	s = list_first_entry_or_null(&peer->sinks_free, struct dsm_sink, link);
-	if (!s || map(s, peer->net->dev, msg->sink)) {
-		peer->stats.sink_misses++;
+	if (!s || map(s, peer->net->dev, msg, n)) {
+		peer->stats.sink_misses += n;
 		return false;
 	}
-	/* Dropped by unmap(). */
-	get_page(msg->sink);
 	list_move_tail(&s->link, &peer->sinks_lent);
-	s->used = false;
+	s->left = n;
+	s->awaits = BIT(n) - 1;
 	/* Whoever knows the key of last time cannot use it. */
 	ib_update_fast_reg_key(s->mr, next_key(s));
-	memcpy(&hdr, msg->data, sizeof(hdr));
-	s->region = le32_to_cpu(hdr.region);
-	s->xid = le32_to_cpu(hdr.xid);
-	wire.addr = cpu_to_le64(s->mr->iova);
-	wire.rkey = cpu_to_le32(s->mr->rkey);
-	memcpy(end, &wire, sizeof(wire));
-	s->len = msg->len;
-	memcpy(s->request, msg->data, min(msg->len, DSM_BRIEF_BYTES));
+	for (i = 0; i < n; i++)
+		fill(s, i, msg[i]);
 	*reg = (struct ib_reg_wr){
 		.wr.opcode = IB_WR_REG_MR,
 		.mr = s->mr,
 		.key = s->mr->rkey,
 		.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
 	};
-	peer->stats.sinks_lent++;
+	peer->stats.sinks_lent += n;
 	return true;
 }
 
-static struct dsm_sink *find_by_key(struct dsm_peer *peer, u32 rkey)
+static struct dsm_sink *find_by_key(struct dsm_peer *peer, u32 rkey, u32 mask)
 {
 	struct dsm_sink *s;
 
 	list_for_each_entry(s, &peer->sinks_lent, link)
-		if (s->mr->rkey == rkey)
+		if ((s->mr->rkey & mask) == (rkey & mask))
 			return s;
 	return NULL;
 }
 
-static bool is_awaited(struct dsm_peer *peer, u32 region, u32 xid)
+/* The sink of a request that is not answered, and its frame there; or NULL. */
+static struct dsm_sink *find_awaited(struct dsm_peer *peer, u32 region, u32 xid, u32 *frame)
 {
 	struct dsm_sink *s;
+	u32 i;
 
-	list_for_each_entry(s, &peer->sinks_lent, link)
-		if (s->region == region && s->xid == xid)
-			return true;
-	return false;
+	list_for_each_entry(s, &peer->sinks_lent, link) {
+		for (i = 0; i < s->frames; i++) {
+			if (s->awaits & BIT(i) && s->request[i].region == region && s->request[i].xid == xid) {
+				*frame = i;
+				return s;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* An answer has come: the processor is to see what the device wrote. */
+static void land(struct dsm_peer *peer, struct dsm_sink *s, u32 frame)
+{
+	s->awaits &= ~BIT(frame);
+	ib_dma_sync_single_for_cpu(peer->net->dev, sg_dma_address(&s->sg[frame]), DSM_PAGE_BYTES,
+				   DMA_FROM_DEVICE);
+}
+
+/* All are answered: the key is to be taken away. */
+static void used(struct dsm_peer *peer, struct dsm_sink *s, u32 n)
+{
+	s->left -= n;
+	if (s->left)
+		return;
+	s->posted = false;
+	list_move_tail(&s->link, &peer->sinks_answered);
+	peer->sinks_due += s->frames;
 }
 
 /**
@@ -244,21 +325,64 @@ const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8
 			      u32 xid)
 {
 	struct dsm_sink *s;
+	u32 frame;
 
 	lockdep_assert_held(&peer->lock);
 	if (!rx->invalidated) {
-		if (type == DSM_MSG_PAGE && is_awaited(peer, region, xid))
+		s = type == DSM_MSG_PAGE ? find_awaited(peer, region, xid, &frame) : NULL;
+		if (!s)
+			return NULL;
+		if (s->frames == 1)
 			return "malformed message: keeps a key that it answers";
+		land(peer, s, frame);
+		used(peer, s, 1);
 		return NULL;
 	}
-	s = find_by_key(peer, rx->rkey);
-	if (!s)
+	s = find_by_key(peer, rx->rkey, U32_MAX);
+	if (!s || s->frames > 1 || !s->awaits)
 		return "malformed message: invalidates a key that it was not lent";
-	if (type != DSM_MSG_PAGE || s->region != region || s->xid != xid)
+	if (type != DSM_MSG_PAGE || s->request[0].region != region || s->request[0].xid != xid)
 		return "malformed message: invalidates a key that it does not answer";
+	land(peer, s, 0);
 	unmap(s, peer->net->dev);
 	list_move(&s->link, &peer->sinks_free);
 	return NULL;
+}
+
+/* ---- brief answers ---- */
+
+static u32 frame_of(const struct dsm_msgbuf *msg)
+{
+	return msg->raddr >> ADDR_FRAME_SHIFT & FRAME_MASK;
+}
+
+/**
+ * dsm_sink_shares() - may an answer not take its key away?
+ * @msg: answer with a key
+ *
+ * Context: any.
+ * Return: true if others may need it.
+ */
+bool dsm_sink_shares(const struct dsm_msgbuf *msg)
+{
+	return msg->raddr & ADDR_SHARED;
+}
+
+/**
+ * dsm_sink_address() - where the page of an answer is to be written
+ * @msg: answer with a key
+ *
+ * Context: any.
+ * Return: the address.
+ */
+u64 dsm_sink_address(const struct dsm_msgbuf *msg)
+{
+	return dsm_sink_shares(msg) ? round_down(msg->raddr, DSM_PAGE_BYTES) : msg->raddr;
+}
+
+static bool may_be_brief(struct dsm_peer *peer, const struct dsm_msgbuf *msg)
+{
+	return msg->brief && msg->rkey && msg->page && dsm_fault_allows_brief(peer, msg);
 }
 
 /**
@@ -275,39 +399,68 @@ bool dsm_sink_brief(struct dsm_peer *peer, const struct dsm_msgbuf *msg, u32 *im
 	int credits;
 
 	lockdep_assert_held(&peer->lock);
-	if (!msg->brief || !msg->rkey || !msg->page || !dsm_fault_allows_brief(peer, msg))
+	if (!may_be_brief(peer, msg))
 		return false;
 	credits = dsm_credit_brief(&peer->credit);
 	if (credits < 0)
 		return false;
-	*imm = (msg->rkey & KEY_MASK) | (u32)credits << BRIEF_KEY_BITS |
-	       msg->brief << (BRIEF_KEY_BITS + BRIEF_CREDIT_BITS);
+	*imm = (msg->rkey & KEY_MASK) | (u32)credits << CREDIT_SHIFT | msg->brief << NUMBER_SHIFT;
+	if (dsm_sink_shares(msg))
+		*imm |= frame_of(msg) << FIRST_SHIFT;
 	dsm_fault_brief(peer, imm);
 	return true;
 }
 
 /**
- * dsm_sink_answered_briefly() - an answer came that is only an immediate
- * @peer: sender
- * @imm:  immediate, not checked
+ * dsm_sink_joins() - may an answer go with the one in front of it?
+ * @peer: receiver
+ * @msg:  answer that is about to be posted
+ * @rkey: key of the one in front, which is brief
+ * @imm:  its immediate; if the answer may join, that of both
  *
- * Context: peer lock held; receive path of P. Unless it returns NULL, dsm_sink_used() follows.
- * Return: the sink that it names, or NULL if that was not lent.
+ * Context: peer lock held; any.
+ * Return: true if it may.
  */
-struct dsm_sink *dsm_sink_answered_briefly(struct dsm_peer *peer, u32 imm)
+bool dsm_sink_joins(struct dsm_peer *peer, const struct dsm_msgbuf *msg, u32 rkey, u32 *imm)
 {
-	struct dsm_sink *s;
+	u32 first = *imm >> FIRST_SHIFT & FRAME_MASK, more = *imm >> MORE_SHIFT & FRAME_MASK;
 
 	lockdep_assert_held(&peer->lock);
-	list_for_each_entry(s, &peer->sinks_lent, link) {
-		if ((s->mr->rkey & KEY_MASK) != (imm & KEY_MASK))
-			continue;
-		list_del_init(&s->link);
-		ib_dma_sync_single_for_cpu(peer->net->dev, sg_dma_address(&s->sg), DSM_PAGE_BYTES,
-					   DMA_FROM_DEVICE);
-		s->used = true;
-		return s;
-	}
+	if (!may_be_brief(peer, msg) || !dsm_sink_shares(msg) || msg->rkey != rkey ||
+	    frame_of(msg) != first + more + 1 || msg->brief != *imm >> NUMBER_SHIFT)
+		return false;
+	*imm += 1u << MORE_SHIFT;
+	return true;
+}
+
+/**
+ * dsm_sink_answered_briefly() - answers came that are only an immediate
+ * @peer:  sender
+ * @imm:   immediate, not checked
+ * @bytes: that were written, as the device says
+ * @b:     out: what is answered
+ *
+ * Context: peer lock held; receive path of P. If it returns NULL, dsm_sink_used() follows.
+ * Return: NULL, or the rule that is broken.
+ */
+const char *dsm_sink_answered_briefly(struct dsm_peer *peer, u32 imm, u32 bytes, struct dsm_briefly *b)
+{
+	u32 i;
+
+	lockdep_assert_held(&peer->lock);
+	b->first = imm >> FIRST_SHIFT & FRAME_MASK;
+	b->n = 1 + (imm >> MORE_SHIFT & FRAME_MASK);
+	b->number = imm >> NUMBER_SHIFT;
+	b->sink = find_by_key(peer, imm, KEY_MASK);
+	if (!b->sink)
+		return "malformed brief answer: names no key that was lent";
+	if (bytes != b->n * DSM_PAGE_BYTES)
+		return "malformed brief answer: length";
+	for (i = b->first; i < b->first + b->n; i++)
+		if (i >= b->sink->frames || !(b->sink->awaits & BIT(i)))
+			return "malformed brief answer: names no frame that was lent";
+	for (i = b->first; i < b->first + b->n; i++)
+		land(peer, b->sink, i);
 	return NULL;
 }
 
@@ -320,44 +473,42 @@ struct dsm_sink *dsm_sink_answered_briefly(struct dsm_peer *peer, u32 imm)
  */
 u32 dsm_sink_brief_credits(u32 imm)
 {
-	return imm >> BRIEF_KEY_BITS & DSM_CREDIT_BRIEF_MAX;
+	return imm >> CREDIT_SHIFT & DSM_CREDIT_BRIEF_MAX;
 }
 
 /**
- * dsm_sink_expand() - make up the message that a brief answer stands for
+ * dsm_sink_expand() - make up a message that a brief answer stands for
  * @peer: sender
- * @s:    sink that the answer names
- * @imm:  the answer, not checked
+ * @b:    what is answered
+ * @i:    which of these
  * @msg:  out: message, DSM_BRIEF_BYTES at most
  *
  * Context: receive path of P.
  * Return: length of the message in bytes, -EPROTO: there is no such answer to the request.
  */
-int dsm_sink_expand(struct dsm_peer *peer, const struct dsm_sink *s, u32 imm, u8 *msg)
+int dsm_sink_expand(struct dsm_peer *peer, const struct dsm_briefly *b, u32 i, u8 *msg)
 {
+	const struct sink_request *q = &b->sink->request[b->first + i];
 	struct dsm_net *net = peer->net;
 
-	if (s->len > sizeof(s->request))
+	if (q->len > sizeof(q->bytes))
 		return -EPROTO;
-	return net->ops->expand(net->ctx, peer->node, s->request, s->len,
-				imm >> (BRIEF_KEY_BITS + BRIEF_CREDIT_BITS), msg);
+	return net->ops->expand(net->ctx, peer->node, q->bytes, q->len, b->number, msg);
 }
 
 /**
- * dsm_sink_used() - a brief answer was worked on
+ * dsm_sink_used() - brief answers were worked on
  * @peer: sender
- * @s:    sink that the answer names
+ * @b:    what was answered
  *
- * Whoever waited for the page was woken before anything is done about the key.
+ * Whoever waited for the pages was woken before anything is done about the key.
  *
  * Context: peer lock held; receive path of P. dsm_send_push() follows, or the end of the peer.
  */
-void dsm_sink_used(struct dsm_peer *peer, struct dsm_sink *s)
+void dsm_sink_used(struct dsm_peer *peer, const struct dsm_briefly *b)
 {
 	lockdep_assert_held(&peer->lock);
-	s->posted = false;
-	list_add_tail(&s->link, &peer->sinks_answered);
-	peer->sinks_due++;
+	used(peer, b->sink, b->n);
 }
 
 /* Is there no reason to wait for more of them? */
@@ -391,7 +542,7 @@ void dsm_sink_end(struct dsm_peer *peer, bool all)
 			return;
 		dsm_sq_stage_inv(q, s->mr->rkey);
 		s->posted = true;
-		peer->sinks_due--;
+		peer->sinks_due -= s->frames;
 	}
 }
 
@@ -417,7 +568,7 @@ void dsm_sink_ended(struct dsm_peer *peer, u32 n)
 /**
  * dsm_sink_doubt() - a request was not received: its key may be valid or not
  * @peer:     receiver, drained
- * @mr:       registration of the request's sink
+ * @mr:       registration of its sink, and of those of requests that went with it
  * @doubtful: list for dsm_sink_renew()
  *
  * Context: peer lock held; any.

@@ -148,7 +148,7 @@ static struct dsm_sq_entry *entry_add(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	struct dsm_sq_entry *e = &qp->sq[qp->sq_next];
 
 	e->tx = tx;
-	e->page = false;
+	e->pages = 0;
 	memset(&e->rdma, 0, sizeof(e->rdma));
 	e->wr.wr_cqe = &e->cqe;
 	if (qp->staged)
@@ -207,24 +207,44 @@ static void give_back(struct dsm_net_tx *tx)
  * In front of a request: what makes its sink, or the ring that it tells of, valid. Changes the
  * request, so it is not mapped yet.
  */
+static void add_reg(struct dsm_qp *qp, struct ib_reg_wr *reg)
+{
+	struct dsm_sq_entry *e = entry_add(qp, NULL);
+
+	reg->wr.wr_cqe = &e->cqe;
+	e->reg = *reg;
+}
+
 static void stage_reg(struct dsm_qp *qp, struct dsm_net_tx *tx)
 {
-	struct dsm_sq_entry *e;
+	struct dsm_msgbuf *msg = &tx->msg;
 	struct ib_reg_wr reg;
 
-	if (tx->msg.data[0] == DSM_MSG_RING)
+	if (msg->data[0] == DSM_MSG_RING)
 		dsm_bulk_offer(qp->peer, &reg);
-	else if (!tx->msg.sink || !dsm_sink_lend(qp->peer, &tx->msg, &reg))
+	else if (!msg->sink || !dsm_sink_lend(qp->peer, &msg, 1, &reg))
 		return;
-	e = entry_add(qp, NULL);
-	reg.wr.wr_cqe = &e->cqe;
-	e->reg = reg;
+	add_reg(qp, &reg);
+}
+
+/* Likewise for those that go together: one sink for all that want one. */
+static void stage_shared_reg(struct dsm_qp *qp, struct dsm_msgbuf *list)
+{
+	struct dsm_msgbuf *msg[DSM_BULK_MESSAGES];
+	struct ib_reg_wr reg;
+	u32 n = 0;
+
+	for (; list; list = list->next)
+		if (list->sink)
+			msg[n++] = list;
+	if (n && dsm_sink_lend(qp->peer, msg, n, &reg))
+		add_reg(qp, &reg);
 }
 
 /* The last work request of an answer that brings a page. */
 static void count_page(struct dsm_qp *qp, struct dsm_sq_entry *e)
 {
-	e->page = true;
+	e->pages++;
 	qp->pages++;
 }
 
@@ -233,7 +253,7 @@ static void fill_write(struct dsm_sq_entry *e, struct dsm_net_tx *tx)
 	e->wr.opcode = IB_WR_RDMA_WRITE;
 	e->wr.sg_list = &tx->sge[1];
 	e->wr.num_sge = 1;
-	e->rdma.remote_addr = tx->msg.raddr;
+	e->rdma.remote_addr = dsm_sink_address(&tx->msg);
 	e->rdma.rkey = tx->msg.rkey;
 }
 
@@ -253,25 +273,84 @@ static bool map_or_fail(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	return false;
 }
 
-/* An answer that is the page and an immediate; numbered as if it had a header. */
-static bool stage_brief(struct dsm_qp *qp, struct dsm_net_tx *tx, u32 imm)
+/* One of the answers that go with @e, and are a page each and an immediate; numbered as if it had a header. */
+static void add_brief(struct dsm_qp *qp, struct dsm_sq_entry *e, struct dsm_net_tx *tx, u32 imm)
 {
 	struct dsm_net_peer_stats *stats = &qp->peer->stats;
+
+	qp->tx_seq++;
+	tx->busy = true;
+	stats->tx_msgs[tx->msg.class]++;
+	stats->sends_brief++;
+	e->frames[e->wr.num_sge++] = tx->sge[1];
+	e->wr.ex.imm_data = cpu_to_be32(imm);
+	count_page(qp, e);
+}
+
+static bool stage_brief(struct dsm_qp *qp, struct dsm_net_tx *tx, u32 imm)
+{
 	struct dsm_sq_entry *e;
 
 	if (!map_or_fail(qp, tx))
 		return false;
-	qp->tx_seq++;
-	tx->busy = true;
 	tx->msg.next = NULL;
-	stats->tx_msgs[tx->msg.class]++;
-	stats->sends_brief++;
 	e = entry_add(qp, tx);
 	fill_write(e, tx);
 	e->wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM;
-	e->wr.ex.imm_data = cpu_to_be32(imm);
-	count_page(qp, e);
+	e->wr.sg_list = e->frames;
+	e->wr.num_sge = 0;
+	add_brief(qp, e, tx, imm);
 	qp->held++;
+	return true;
+}
+
+/* The answer that was staged last, if another one can go with it; @imm: out: of both. */
+static struct dsm_sq_entry *joined(struct dsm_qp *qp, const struct dsm_net_tx *tx, u32 *imm)
+{
+	struct dsm_sq_entry *e = &qp->sq[dsm_sq_before(qp, qp->sq_next, 1)];
+
+	if (!qp->staged || e->wr.opcode != IB_WR_RDMA_WRITE_WITH_IMM)
+		return NULL;
+	*imm = be32_to_cpu(e->wr.ex.imm_data);
+	return dsm_sink_joins(qp->peer, &tx->msg, e->rdma.rkey, imm) ? e : NULL;
+}
+
+/**
+ * dsm_sq_joins() - may an answer go with the one that was staged last?
+ * @qp: connection P
+ * @tx: answer that brings a page
+ *
+ * Context: peer lock held; any.
+ * Return: true if so: it needs no credit, and dsm_sq_join() follows.
+ */
+bool dsm_sq_joins(struct dsm_qp *qp, const struct dsm_net_tx *tx)
+{
+	u32 imm;
+
+	lockdep_assert_held(&qp->peer->lock);
+	return joined(qp, tx, &imm);
+}
+
+/**
+ * dsm_sq_join() - add an answer to the one that was staged last
+ * @qp: connection P
+ * @tx: answer that may; the connection's from here on
+ *
+ * Context: as dsm_sq_stage().
+ * Return: false if it could not be mapped: the peer is lost.
+ */
+bool dsm_sq_join(struct dsm_qp *qp, struct dsm_net_tx *tx)
+{
+	struct dsm_sq_entry *e;
+	u32 imm;
+
+	lockdep_assert_held(&qp->peer->lock);
+	if (!map_or_fail(qp, tx))
+		return false;
+	e = joined(qp, tx, &imm);
+	tx->msg.next = &e->tx->msg;
+	e->tx = tx;
+	add_brief(qp, e, tx, imm);
 	return true;
 }
 
@@ -328,8 +407,8 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	e->wr.opcode = IB_WR_SEND;
 	e->wr.sg_list = tx->sge;
 	e->wr.num_sge = tx->msg.page && !tx->msg.rkey ? 2 : 1;
-	/* An answer ends the sink even if it brings no page. */
-	if (tx->msg.rkey) {
+	/* An answer ends the sink even if it brings no page, unless others share it. */
+	if (tx->msg.rkey && !dsm_sink_shares(&tx->msg)) {
 		e->wr.opcode = IB_WR_SEND_WITH_INV;
 		e->wr.ex.invalidate_rkey = tx->msg.rkey;
 	}
@@ -416,8 +495,7 @@ bool dsm_sq_stage_bulk(struct dsm_qp *qp, struct dsm_msgbuf *list)
 	u32 counted = 0;
 
 	lockdep_assert_held(&peer->lock);
-	for (m = list; m; m = m->next)
-		stage_reg(qp, to_tx(m));
+	stage_shared_reg(qp, list);
 	if (!map_all(qp, list)) {
 		dsm_sq_give_back(list);
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a message");
@@ -470,7 +548,7 @@ static void unpost(struct dsm_qp *qp, const struct ib_send_wr *bad)
 		qp->sq_next = dsm_sq_before(qp, qp->sq_next, 1);
 		qp->sq_used--;
 		e = &qp->sq[qp->sq_next];
-		qp->pages -= e->page;
+		qp->pages -= e->pages;
 		take_all(qp, e->tx, &list);
 	} while (&e->wr != bad);
 	dsm_sq_give_back(list);
@@ -581,7 +659,7 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	do {
 		done = dsm_sq_retire(qp, &list);
 		ended += done->wr.opcode == IB_WR_LOCAL_INV;
-		pages += done->page;
+		pages += done->pages;
 		n++;
 	} while (done != e);
 

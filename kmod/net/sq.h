@@ -25,6 +25,8 @@ int dsm_sq_alloc(struct dsm_qp *qp);
 void dsm_sq_free(struct dsm_qp *qp);
 bool dsm_sq_has_room(const struct dsm_qp *qp);
 bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx);
+bool dsm_sq_joins(struct dsm_qp *qp, const struct dsm_net_tx *tx);
+bool dsm_sq_join(struct dsm_qp *qp, struct dsm_net_tx *tx);
 void dsm_sq_post(struct dsm_qp *qp);
 void dsm_sq_flush(struct dsm_qp *qp);
 void dsm_sq_purge(struct dsm_qp *qp);

@@ -2,7 +2,7 @@
 # Copyright (C) 2026 The dsm authors
 """Tests of bulk: requests that wait together go by one WRITE into the receiver's ring.
 
-forged_bulks and broken_while_it_is_written_to need a module that was built with DEBUG=1 (kmod/net/forge.c,
+forged_bulks and broken_while_... need a module that was built with DEBUG=1 (kmod/net/forge.c,
 kmod/net/fault.c).
 """
 import contextlib
@@ -10,8 +10,10 @@ import errno
 
 from scene import (CALL_SECONDS, actors, bound, counters, expect, living, make_region, peer, region,
                    status, until)
+from ahead import show
 from faults import check_both_know, unknown_outcome
-from sinks import anew, xfer
+from sinks import PAGE, anew, xfer
+import sinks
 from wire import check_no_rnr
 from vm import clock
 
@@ -21,6 +23,7 @@ STEP = 16			# bytes between changed words: records of more than half a page
 WORDS = PAGES * 4096 // STEP
 EACH_BYTE = 0x0101010101010101
 BREAKS = 3
+STREAM = 256			# pages
 PACKS = "home=block,diff=pipe:65536:4,diffpath=msg"
 
 # What one bulk gets wrong, and what its receiver says of it.
@@ -149,3 +152,21 @@ def broken_while_it_is_written_to(c):
             home.want(0, "verify", 0, WORDS, STEP, value)
     check_both_know(a, b)
     check_no_rnr(c)
+
+
+def broken_while_pages_are_asked_for(c):
+    """Likewise, with requests that share a sink, and with answers that go as one."""
+    a, b = c.nodes[:2]
+    with region(c, "4M", "home=block") as name, actors(name, a, b) as (home, reader):
+        for i in range(4 * BREAKS):
+            show(home, reader, STREAM, 1 + i)
+            before = counters(b)["bulks"]
+            # The reader's requests, or the home's answers.
+            sides = (a, b, "Q") if i % 4 < 2 else (b, a, "P")
+            with unknown_outcome(*sides, arrives=i % 2):
+                reader.want(0, "prefetch", 0, STREAM * PAGE)
+                until(lambda before=before: counters(b)["bulks"] > before, "nothing was written to the ring")
+            reader.want(0, "verify", 0, STREAM, PAGE, 1 + i)
+    check_both_know(a, b)
+    check_no_rnr(c)
+    sinks.pages_are_written_into_their_frames(c)

@@ -8,10 +8,13 @@ import re
 
 from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, living,
                    make_region, peer, region, status, until)
+from ahead import show
+from wire import check_no_rnr
 from vm import clock
 
 PAGE = 4096
 PAGES = 64
+TOGETHER = 32			# four times as many as one step asks for: a ring has four slots
 THREADS = 12
 XFER = "/sys/kernel/debug/dsm/xfer"
 
@@ -37,6 +40,28 @@ def pages_are_written_into_their_frames(c):
         expect(got == want, f"fetch={fetch}: {got}, not {want}")
         # An answer is said in full to tell of a registration or to return other credits.
         expect(written * 3 // 4 <= told <= written, f"fetch={fetch}: {told} brief answers of {written}")
+
+
+def pages_that_were_asked_for_together(c):
+    """They come together: in fewer requests, registrations and answers than pages."""
+    a, b = c.nodes[:2]
+    with region(c, "4M", "home=block,fetch=nocopy,around=off") as name, \
+            actors(name, a, b) as (home, reader):
+        for value in (1, 2):
+            show(home, reader, TOGETHER, value)
+            old = [counters(n) for n in (a, b)]
+            reader.want(0, "prefetch", 0, TOGETHER * PAGE)
+            reader.want(0, "verify", 0, TOGETHER, PAGE, value)
+            new = [counters(n) for n in (a, b)]
+            home_did, reader_did = ({word: after[word] - before[word] for word in after}
+                                    for before, after in zip(old, new))
+            expect(reader_did["page_transfers"] == TOGETHER, f"{reader_did['page_transfers']} pages came")
+            expect(reader_did["sends_bulk"] >= 4 * reader_did["bulks"] > 0, f"few requests went together: {reader_did}")
+            # A request, and what makes its sink valid and void, were three for each page.
+            for did in (home_did, reader_did):
+                expect(did["work_requests"] < TOGETHER, f"{did['work_requests']} work requests for {TOGETHER} pages")
+            expect(home_did["sends_brief"] > TOGETHER // 2, f"{home_did['sends_brief']} brief answers")
+    check_no_rnr(c)
 
 
 def home_killed_while_it_may_write(c):
@@ -104,6 +129,8 @@ def forged(c, key, reason, command="spoil"):
 def forged_brief_answers(c):
     """They name a key that was not lent, or nothing that an answer can say."""
     forged(c, "key", "malformed brief answer: names no key that was lent", "forge")
+    forged(c, "frame", "malformed brief answer: names no frame that was lent", "forge")
+    forged(c, "more", "malformed brief answer: length", "forge")
     forged(c, "number", "malformed brief answer: number", "forge")
 
 
