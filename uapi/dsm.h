@@ -36,10 +36,11 @@ struct dsm_ioc_version {
 };
 
 /*
- * Join a cluster: CAP_SYS_ADMIN. -EISCONN already joined;
+ * Join a cluster: CAP_SYS_ADMIN, else -EPERM. -EISCONN already joined;
  * -EADDRNOTAVAIL @listen_addr is no address here; -EADDRINUSE the port is taken;
  * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT other version;
- * -EEXIST the node id is taken; -EPERM no insecure=1; -ETIMEDOUT.
+ * -EEXIST the node id is taken; -EPERM no insecure=1; -ETIMEDOUT; -EHOSTDOWN a member was lost
+ * meanwhile; -EINTR. @errtxt says which of them.
  */
 struct dsm_ioc_join {
 	__u32 size;
@@ -72,7 +73,9 @@ struct dsm_ioc_leave {
 
 /*
  * Create a region on all nodes. -EEXIST name taken, -EFBIG
- * too large, -EADDRINUSE @addr overlaps another region's.
+ * too large, -EADDRINUSE @addr overlaps another region's, -ENOSPC no address range of this size is left,
+ * -EINVAL or -EOPNOTSUPP the policy (named in errtxt), -EDQUOT a node is asked too much at once, -EPERM
+ * another's uid, -ENOTCONN in no cluster, -EHOSTDOWN a member is lost, -ENOMEM, -EINTR.
  */
 struct dsm_ioc_region {
 	__u32 size;
@@ -91,7 +94,10 @@ struct dsm_ioc_region {
 	__aligned_u64 errtxt;
 };
 
-/* -ENOENT no such region, -EBUSY open on some node (named in errtxt). */
+/*
+ * -ENOENT no such region, -EPERM neither its owner nor CAP_SYS_ADMIN, -EBUSY open on some
+ * node (named in errtxt), or what it wrote is not at its homes yet; -EDQUOT, -ENOTCONN, -EHOSTDOWN and -EINTR as above.
+ */
 struct dsm_ioc_region_destroy {
 	__u32 size;
 	__u32 flags;			/* 0 */

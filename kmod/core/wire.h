@@ -594,8 +594,6 @@ struct dsm_wire_control {
 };
 static_assert(sizeof(struct dsm_wire_control) == 24 + 128 + 280 + 64 * 8);
 
-/* Unaligned-safe little-endian access in message bodies is by these structs, copied; see wire.c. */
-
 /**
  * struct dsm_reader - cursor over a received body
  * @pos: next byte

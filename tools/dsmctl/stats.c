@@ -115,7 +115,7 @@ static const struct {
 	[DSM_STAT_NOTICES_READ] = { "notices_read", "sync=rdma: notices read from another's board" },
 	[DSM_STAT_NOTICES_DROPPED] = { "notices_dropped", "notices that were known already" },
 	[DSM_STAT_MERGES_LIVE] = { "merges_live", "merge=live: merges that an acquire began" },
-	[DSM_STAT_ATOMICS_DOUBTED] = { "atomics_doubted", "of atomics, unknown at first" },
+	[DSM_STAT_ATOMICS_DOUBTED] = { "atomics_doubted", "atomics whose outcome was in doubt" },
 };
 
 /* Counters that regions have; the others are of the node only. */
@@ -132,6 +132,7 @@ static const bool of_regions[DSM_STAT_COUNT] = {
 	[DSM_STAT_DIR_CHANGES ... DSM_STAT_NOTICES_WRITTEN] = true,
 	[DSM_STAT_PREDICTIONS ... DSM_STAT_PREDICTION_HITS] = true,
 	[DSM_STAT_BCAST_PAGES ... DSM_STAT_BCAST_LOST] = true,
+	[DSM_STAT_PAGES_SENT ... DSM_STAT_ATOMICS_DOUBTED] = true,
 };
 
 static bool wanted(const struct dsm_ioc_stats *s, unsigned int i)
