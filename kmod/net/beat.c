@@ -54,7 +54,9 @@ static void look_at_transfers(struct dsm_peer *peer, unsigned long now, unsigned
 
 /*
  * Of Q or P, with a peer that may be heard over others. Unless a completion is due nobody would be told of an end, so
- * one is asked for when nothing has gone for a while.
+ * one is asked for when nothing has gone for a while. One bound is less than a queue pair may take to give up by itself:
+ * to make connections anew that would have got over it costs little, to wait for ones that never will, much. What is
+ * completed, and only not looked at, does not stand still.
  */
 static void look_at_messages(struct dsm_qp *qp, unsigned long now, unsigned long bound)
 {
@@ -62,10 +64,10 @@ static void look_at_messages(struct dsm_qp *qp, unsigned long now, unsigned long
 	bool heard = time_before(now, READ_ONCE(peer->last_rx) + bound / 2);
 	unsigned long end = later(qp->moved + bound, peer->net->judge_after);
 
-	if (peer->resume.broken || !qp->sq_used)
+	if (peer->state != DSM_PEER_UP || peer->resume.broken || !qp->sq_used)
 		return;
 	if (dsm_sq_awaits(qp)) {
-		if (heard && time_after_eq(now, end))
+		if (heard && time_after_eq(now, end) && !READ_ONCE(peer->tx_cq.fired))
 			dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -ETIMEDOUT, "messages stand still");
 	} else if (time_after_eq(now, qp->moved + bound / DSM_BEATS_PER_TIMEOUT)) {
 		dsm_sq_flush(qp);
@@ -97,6 +99,8 @@ static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat
 		if (beat && peer->state == DSM_PEER_UP) {
 			look_at_messages(&peer->qp[DSM_VC_Q], now, bound);
 			look_at_messages(&peer->qp[DSM_VC_P], now, bound);
+		}
+		if (beat && peer->state == DSM_PEER_UP) {
 			dsm_send_beat(peer);
 			send_beat(peer);
 		}

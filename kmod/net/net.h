@@ -285,7 +285,7 @@ struct dsm_faults {
  *           and what it calls; peer lock
  * @staged_inline: messages of the chain that need no buffer once it is posted; likewise
  * @unsignalled: work requests since one whose completion is told; peer lock
- * @moved:   jiffies when one was done last, or posted when no completion was due; C, Q and P; peer lock
+ * @moved:   jiffies when one was done last, or the first posted, or the first whose completion is due; C, Q and P; peer lock
  * @held:    of these, messages that the device reads from their buffers, and LOCAL_INVs; peer lock
  * @pages:   of those that are not known to be done, answers that bring a page; peer lock
  * @tx_seq:  sequence number of the last message posted, B: of the last signal; peer lock

@@ -573,7 +573,7 @@ void dsm_sq_post(struct dsm_qp *qp)
 	first = &qp->sq[dsm_sq_before(qp, qp->sq_next, qp->staged)].wr;
 	last = &qp->sq[dsm_sq_before(qp, qp->sq_next, 1)].wr;
 	signalled = wants_completion(qp);
-	if (!dsm_sq_awaits(qp))
+	if (!dsm_sq_awaits(qp) && (signalled || qp->sq_used == qp->staged))
 		qp->moved = jiffies;
 	if (signalled) {
 		last->send_flags |= IB_SEND_SIGNALED;
