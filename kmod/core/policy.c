@@ -98,7 +98,7 @@ static int set_home(struct dsm_policy *p, const struct word *v, char *why, u32 w
 		p->home = DSM_HOME_MIGRATE_BARRIER;
 	} else {
 		snprintf(why, why_bytes,
-			 "home=%.*s: use block, block:PAGES, rr, first-touch, migrate or migrate@barrier",
+			 "home=%.*s: use block, block:PAGES, rr, first-touch, migrate or migrate@barrier; dsmctl also list:FILE",
 			 (int)v->len, v->at);
 		return -EINVAL;
 	}

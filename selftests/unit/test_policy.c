@@ -206,7 +206,7 @@ struct refused {
 	"bcast=adaptive needs consistency=hlrc or cashmere: with sc a page comes with its right, to one node"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
 #define ONE_OF(key, v, use) { key "=" v, -EINVAL, key "=" v ": use " use }
-#define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" }
+#define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier; dsmctl also list:FILE" }
 static const struct refused refusals[] = {
 	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("merge", "x", "fault or live"),
 	ONE_OF("metadata", "x", "msg or rdma"),
@@ -223,7 +223,7 @@ static const struct refused refusals[] = {
 	{ "csm-none-mg,consistency=hlrc", -EINVAL, MIGRATE_CSM },
 	{ "csm-none-mg,data=rdma", -EINVAL, CSM_READ }, { "csm-none-mg,data=rdma-w", -EINVAL, MIGRATE_DIFF },
 	{ "csm-none-mg,diff=pipe", -EINVAL, MIGRATE_DIFF }, { "consistency=cashmere,home=migrate", -EINVAL, MIGRATE_DIFF },
-	{ "csm-none,home=migrated", -EINVAL, "home=migrated: use block, block:PAGES, rr, first-touch, migrate or migrate@barrier" },
+	{ "csm-none,home=migrated", -EINVAL, "home=migrated: use block, block:PAGES, rr, first-touch, migrate or migrate@barrier; dsmctl also list:FILE" },
 	{ "sc,home=migrate", -EINVAL, SC_HOME },
 	{ "csm-none,fetch=read", -EINVAL, CSM_READ }, { "data=rdma,consistency=cashmere", -EINVAL, CSM_READ },
 	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc, cashmere or sc" },
