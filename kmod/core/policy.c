@@ -3,8 +3,7 @@
 /*
  * Settings of a region: text to struct and back, and the home map.
  *
- * Known words that later versions will carry are refused as "not in this
- * version", never taken silently. Keeps no state.
+ * An unknown word is refused with those that are known. Keeps no state.
  */
 #include "policy.h"
 #include "array.h"

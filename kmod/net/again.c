@@ -115,10 +115,9 @@ void dsm_sq_take_sinks(struct dsm_qp *qp, struct list_head *doubtful)
  * dsm_sq_again() - post again what the peer lacks, on a new connection
  * @qp: connection C, Q or P; what the peer has was checked, and requests name no frames
  *
- * There are no flushes: they are for peers that are left, and those are not resumed. Numbers,
- * headers and mappings are those of the first time: the peer sees the same bytes in the same order,
- * a bulk in the same slot, but for requests that name no frame now. An answer's WRITE goes again
- * with it, since its key is good until the answer is received.
+ * A flush that the watchdog asked for goes again too, and brings nothing. Numbers, headers and mappings
+ * are those of the first time: the peer sees the same bytes in the same order, a bulk in the same slot, but for requests
+ * that name no frame now. An answer's WRITE goes again with it, since its key is good until the answer is received.
  *
  * Context: peer lock held; any.
  */

@@ -38,8 +38,10 @@ static void send_beat(struct dsm_peer *peer)
 
 static void declare_silent(struct dsm_peer *peer, unsigned long now)
 {
-	snprintf(peer->reason_text, sizeof(peer->reason_text), "no heartbeat for %u ms",
-		 jiffies_to_msecs(now - READ_ONCE(peer->last_rx)));
+	const struct dsm_resume *r = &peer->resume;
+
+	snprintf(peer->reason_text, sizeof(peer->reason_text), "no heartbeat for %u ms%s%s",
+		 jiffies_to_msecs(now - READ_ONCE(peer->last_rx)), r->broken ? ", after: " : "", r->broken ? r->reason : "");
 	dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN, peer->reason_text);
 }
 

@@ -467,7 +467,7 @@ struct dsm_peer {
 
 	unsigned long last_rx;
 	unsigned long deadline;
-	char reason_text[48];
+	char reason_text[96];
 	struct dsm_cq tx_cq;
 	struct dsm_qp qp[DSM_VC_COUNT];
 	wait_queue_head_t wait;
