@@ -294,6 +294,7 @@ struct dsm_faults {
  * @rx_again: messages up to @rx_told that may come again; 0 on a first connection
  * @tx_told: last message or signal of ours that the peer had received then, as it says
  * @established: rdma_cm said so; peer lock
+ * @distrusted: B: a transfer was told as done that was not, so nothing that is told counts until it is made anew; peer lock
  * @rx_open: handlers may run; until then messages are parked; peer lock
  * @parked:  messages that came first; peer lock
  */
@@ -325,6 +326,7 @@ struct dsm_qp {
 	u32 rx_again;
 	u32 tx_told;
 	bool established;
+	bool distrusted;
 	bool rx_open;
 	struct list_head parked;
 };

@@ -17,7 +17,9 @@
  * not take place twice: that is settled, and comes back when all before it has. If the peer is
  * lost, all comes back once the queue pair is drained.
  */
+#include <linux/highmem.h>
 #include <linux/mempool.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "fault.h"
@@ -29,6 +31,9 @@
 #define RESERVE 64
 
 #define SIGNAL_INTERVAL 16
+
+/* Stands where a READ or an atomic is to put what it brings. By chance, so that no program can store it. */
+static u64 nothing __ro_after_init;
 
 /* Beyond enum dsm_xfer_op, not for callers: make a registration valid. */
 #define OP_REGISTER DSM_XFER_OPS
@@ -91,6 +96,7 @@ static void construct(void *xfer)
  */
 int dsm_xfer_init(void)
 {
+	get_random_bytes(&nothing, sizeof(nothing));
 	xfer_cache = kmem_cache_create("dsm_net_xfer", sizeof(struct net_xfer), 0,
 				       SLAB_HWCACHE_ALIGN, construct);
 	return xfer_cache ? 0 : -ENOMEM;
@@ -204,8 +210,7 @@ static bool is_atomic(const struct net_xfer *t)
 /* Which way the bytes go; an atomic's old value comes to us. */
 static enum dma_data_direction direction(const struct net_xfer *t)
 {
-	return t->x.op == DSM_XFER_WRITE || t->x.op == DSM_XFER_SIGNAL ? DMA_TO_DEVICE :
-									 DMA_FROM_DEVICE;
+	return t->x.op == DSM_XFER_WRITE || t->x.op == DSM_XFER_SIGNAL ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 }
 
 static void unmap(struct net_xfer *t)
@@ -243,15 +248,48 @@ static int map(struct net_xfer *t)
 	u32 i;
 
 	if (is_atomic(t))
-		return map_one(t, ib_dma_map_single(dev, &t->old, sizeof(t->old), DMA_FROM_DEVICE),
-			       sizeof(t->old));
+		return map_one(t, ib_dma_map_single(dev, &t->old, sizeof(t->old), DMA_FROM_DEVICE), sizeof(t->old));
 	for (i = 0; i < t->x.n_segs && !err; i++) {
 		const struct dsm_seg *seg = &t->x.seg[i];
 
-		err = map_one(t, ib_dma_map_page(dev, seg->page, seg->off, seg->len, direction(t)),
-			      seg->len);
+		err = map_one(t, ib_dma_map_page(dev, seg->page, seg->off, seg->len, direction(t)), seg->len);
 	}
 	return err;
+}
+
+/* ---- results that never came ---- */
+
+/* Where the last bytes of what a READ brings are put, if that is looked at. */
+static const struct dsm_seg *last_to_come(const struct net_xfer *t)
+{
+	const struct dsm_seg *seg = &t->x.seg[0] + t->x.n_segs - 1;
+
+	return t->peer->net->software && t->x.op == DSM_XFER_READ && seg->len >= sizeof(u64) ? seg : NULL;
+}
+
+/*
+ * soft-RoCE tells of a READ or an atomic whose answer was lost as done, and has put nothing where the answer belongs, if
+ * it finds that a later request was asked for again, or if the answer is out of order (Documentation/testing.rst). The
+ * last bytes of an answer come last, so they say whether it came.
+ */
+static void expect_nothing(struct net_xfer *t)
+{
+	const struct dsm_seg *seg = last_to_come(t);
+
+	if (is_atomic(t))
+		t->old = nothing;
+	if (seg)
+		memcpy_to_page(seg->page, seg->off + seg->len - sizeof(nothing), (const char *)&nothing, sizeof(nothing));
+}
+
+static bool brought_nothing(const struct net_xfer *t)
+{
+	const struct dsm_seg *seg = last_to_come(t);
+	u64 last = is_atomic(t) ? t->old : 0;
+
+	if (seg)
+		memcpy_from_page((char *)&last, seg->page, seg->off + seg->len - sizeof(last), sizeof(last));
+	return last == nothing;
 }
 
 /* ---- posting ---- */
@@ -387,8 +425,7 @@ void dsm_xfer_push(struct dsm_peer *peer)
 		if (!may_post(peer, t))
 			break;
 		if (map(t)) {
-			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET,
-					     "cannot map a transfer");
+			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a transfer");
 			break;
 		}
 		list_take(&peer->xfer_wait);
@@ -448,6 +485,15 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	list_init(&back);
 	spin_lock_bh(&peer->lock);
+	/* From then on the device's word counts for nothing: what it has is settled when the connection stands again. */
+	if (unlikely(!b->distrusted && brought_nothing(t))) {
+		b->distrusted = true;
+		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -EIO, "a transfer brought nothing");
+	}
+	if (unlikely(b->distrusted)) {
+		spin_unlock_bh(&peer->lock);
+		return;
+	}
 	do {
 		x = list_take(&peer->xfer_posted);
 		list_add_xfer(&back, x);
@@ -527,6 +573,7 @@ void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back)
 		left -= x->op == DSM_XFER_SIGNAL;
 	}
 	*link = NULL;
+	b->distrusted = false;
 	peer->unsignalled = 0;
 	peer->xfer_moved = jiffies;
 	ring(peer, first, last);
@@ -581,6 +628,7 @@ static int hand_over(struct dsm_peer *peer, struct dsm_xfer *x)
 			next = x->next;
 			to_net(x)->peer = peer;
 			to_net(x)->settled = false;	/* the shell uses them again */
+			expect_nothing(to_net(x));
 			list_add_xfer(&peer->xfer_wait, x);
 		}
 		dsm_xfer_push(peer);
