@@ -166,6 +166,12 @@ static int rejected(struct dsm_qp *qp, struct rdma_cm_event *event)
 		pr_warn("dsm: %pISpc speaks protocol version %u, this node %u: not connected; load the same dsm.ko on both\n",
 			&qp->peer->addr, version, DSM_WIRE_VERSION);
 	qp->peer->version = version;
+	/*
+	 * No reason of ours: the far end's rdma_cm refused by itself, since there was no route back for a moment, or its
+	 * answer could not be sent. Only if nobody listens there would the next request end the same way.
+	 */
+	if (err == -ECONNREFUSED && event->status != IB_CM_REJ_INVALID_SERVICE_ID && !is_in_setup(qp->peer))
+		err = -EAGAIN;
 	return err;
 }
 
@@ -207,14 +213,23 @@ static int conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
 		err = attempt_error(event);
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		/* Of a connection that stands: the kernel's entry of the neighbour is another one now, or has failed. */
+		if (READ_ONCE(qp->established))
+			dsm_resume_break(peer, DSM_WHY_DISCONNECT, -ECONNRESET,
+					 "the neighbour's hardware address changed");
+		else
+			err = attempt_error(event);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		dsm_resume_break(peer, DSM_WHY_DISCONNECT, -ECONNRESET, "this node's hardware address changed");
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		dsm_resume_break(peer, DSM_WHY_DISCONNECT, -ECONNRESET, "connection closed");
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-	case RDMA_CM_EVENT_ADDR_CHANGE:
 		dsm_peer_fail(peer, DSM_WHY_CAUSE, -ECONNRESET, rdma_event_msg(event->event));
 		break;
 	default:

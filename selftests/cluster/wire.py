@@ -25,6 +25,7 @@ READS = "home=rr,fetch=read"
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
 ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
 PULLED_SECONDS = 1.0
+WRONG_MAC = "02:00:00:00:99:99"	# nobody's
 
 
 def xfer(node, command, seconds=60):
@@ -149,6 +150,19 @@ def an_interface_down_for_long(c):
             node.check(["ip", "link", "set", "eth0", "up"])
     again(c, node)
     check_cm(c)
+
+
+def a_neighbour_that_changes(c):
+    """The kernel takes another hardware address for the peer's: who connected is told, and does so again."""
+    for node, other in ((living(c)[-1], living(c)[0]), (living(c)[0], living(c)[-1])):
+        neighbour = ["ip", "neigh", "replace", other.address, "dev", "eth0", "nud", "reachable", "lladdr"]
+        mac = other.read("/sys/class/net/eth0/address").strip()
+        resumed = sums(c)["resumes"]
+        through_a_cut(c, lambda node=node, words=neighbour: node.check([*words, WRONG_MAC]),
+                      lambda node=node, words=neighbour, mac=mac: node.check([*words, mac]), 0)
+        # rdma_cm tells those only who resolved the address.
+        if node is living(c)[-1]:
+            expect(sums(c)["resumes"] > resumed, f"{node.name}: no connection was made anew")
 
 
 def a_link_cut_below_fetches(c):
