@@ -46,6 +46,8 @@ class Goals(Table):
         words = self.words(bench, name)
         yield before(bench.alone(name, words), words)
         if max(bench.nodes) >= NODES:
+            together = bench.at_once(name, NODES, words)
+            yield {**before(together, words), "label": f"without dsm, on {NODES} guests at once"}
             for policy in bench.presets:
                 yield ours(f"{NODES}, {policy}", bench.run(name, NODES, policy, words), self.cells, tables.HLRC_PARTS)
         for thp in ("never", "always"):
@@ -98,15 +100,23 @@ def medians(run):
     return "" if run["repetitions"] >= WANTED else f"; {run['repetitions']} of {WANTED} runs"
 
 
-def speedup(program, runs, bound):
-    """The best preset's, on two guests."""
+def ceiling(runs):
+    """What two guests could reach if memory were shared for nothing: they compute slower beside each other. None: not measured."""
+    together = [run for run in runs if run.get("at_once") == NODES]
+    alone = [run for run in runs if not run["nodes"] and not run["thp"] and "at_once" not in run]
+    return NODES * alone[0]["seconds"] / together[0]["seconds"] if alone and together else None
+
+
+def speedup(program, runs, bound, most=None):
+    """The best preset's, on two guests. most: of ceiling()."""
     goal = "speedup of the best preset"
     runs = [run for run in runs if run["speedup"]]
     if not runs:
         return evaluated(goal, program, None, bound, False, "not measured")
     best = max(runs, key=lambda run: run["speedup"])
-    return evaluated(goal, program, best["speedup"], bound, False, f"{best['policy']}: {where(best)}{medians(best)}",
-                     above=program in SHARED)
+    beside = f"; {most:.2f} if sharing cost nothing" if most else ""
+    return evaluated(goal, program, best["speedup"], bound, False,
+                     f"{best['policy']}: {where(best)}{beside}{medians(best)}", above=program in SHARED)
 
 
 def against_old(program, runs):
@@ -150,7 +160,7 @@ def one_thread(program, runs):
     goal = "one thread on one node against the plain build, huge pages off"
     ratios = {}
     for thp in ("never", "always"):
-        plain = [run for run in runs if run["thp"] == thp and not run["nodes"]]
+        plain = [run for run in runs if run["thp"] == thp and not run["nodes"] and "at_once" not in run]
         dsm = [run for run in runs if run["thp"] == thp and run["nodes"] == 1 and run["threads"] == 1]
         ratios[thp] = (dsm[0]["seconds"] / plain[0]["seconds"], dsm[0]) if plain and dsm else None
     if not ratios["never"]:
@@ -179,7 +189,7 @@ def latest(runs):
     kept = {}
     for run in runs:
         key = (run["program"], *run["words"], run["nodes"], run.get("threads"), run.get("policy"), run["thp"],
-               run.get("own_homes"))
+               run.get("own_homes"), run.get("at_once"))
         if key not in kept or kept[key]["repetitions"] < run["repetitions"]:
             kept[key] = run
     return list(kept.values())
@@ -198,7 +208,7 @@ def evaluate(runs, names, words_of, refused, by_rows, dealt_words):
         usual = [run for run in own if run["words"] == words]
         pair = [run for run in usual if run["nodes"] == NODES and run["threads"] == 1 and not run["thp"]
                 and run["policy"] in POLICIES and run["own_homes"]]
-        result.append(speedup(name, pair, 1.7 if name in FAST else 1.2 if name in SHARED else None))
+        result.append(speedup(name, pair, 1.7 if name in FAST else 1.2 if name in SHARED else None, ceiling(usual)))
         if name in SHARED:
             result.append(against_old(name, pair))
         result += [auto(name, pair, refused), one_thread(name, usual)]

@@ -200,10 +200,10 @@ def wait_all(name, jobs, seconds):
     return ended
 
 
-def alone(c, name, words, seconds):
-    """What the program without dsm printed."""
-    job = c.nodes[0].start([*IDLE, f"/work/plain-{name}", *words])
-    return printed_by(wait_all(f"{name} without dsm", [job], seconds)[0])
+def alone(c, name, words, seconds, guests=1):
+    """What the program without dsm printed; of several guests, on which it runs at once, the slowest's."""
+    jobs = [node.start([*IDLE, f"/work/plain-{name}", *words]) for node in c.nodes[:guests]]
+    return max(map(printed_by, wait_all(f"{name} without dsm", jobs, seconds)), key=lambda printed: printed["seconds"])
 
 
 def printed_by(result):
@@ -293,6 +293,16 @@ class Bench:
             got = self._attempt(lambda c: alone(c, name, words, self.seconds), thp, self.repetitions)
             self.runs[key] = got if isinstance(got, Exception) else \
                 {"program": name, "words": words, "nodes": 0, "thp": thp, **self._facts(got)}
+        return self.runs[key]
+
+    def at_once(self, name, guests, words=None):
+        """Without dsm on so many guests at the same time: what they take from each other on this host."""
+        words = words or self.words(name)
+        key = (name, *words, "at once", guests, self.repetitions)
+        if key not in self.runs:
+            got = self._attempt(lambda c: alone(c, name, words, self.seconds, guests), None, self.repetitions)
+            self.runs[key] = got if isinstance(got, Exception) else \
+                {"program": name, "words": words, "nodes": 0, "thp": None, "at_once": guests, **self._facts(got)}
         return self.runs[key]
 
     def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, **homes):
