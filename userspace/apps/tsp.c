@@ -11,7 +11,8 @@
  * of it (J. Little et al., "An algorithm for the traveling salesman problem", 1963). The search
  * starts from a greedy tour, so that it depends little on who finds what first.
  *
- * The best length is read without its lock: an old value only makes the search longer.
+ * The best length is read without its lock: an old value only makes the search longer. So that it does not get old while a
+ * long search goes on, its lock is taken every so often: that brings what others found.
  */
 #include <limits.h>
 #include <math.h>
@@ -21,6 +22,7 @@
 
 #define CITIES_MAX 20
 #define PATHS_MAX 32768
+#define LOOK_EVERY (1u << 20)	/* steps of a search */
 
 enum { LOCK_QUEUE, LOCK_BEST };
 
@@ -34,6 +36,11 @@ struct queue {
 	int count;
 	int heap[PATHS_MAX];	/* the rest, from count on, is free */
 	struct path path[PATHS_MAX];
+};
+
+struct searcher {
+	const struct app_worker *w;
+	unsigned int steps;
 };
 
 struct best {
@@ -259,16 +266,24 @@ static void offer(const struct app_worker *w, const signed char *city, int lengt
 	app_unlock(w, LOCK_BEST);
 }
 
+static void look_at_best(const struct app_worker *w)
+{
+	app_lock(w, LOCK_BEST);
+	app_unlock(w, LOCK_BEST);
+}
+
 /* All ways to go on from @p, depth first; @p is as before afterwards. */
-static void search(const struct app_worker *w, struct path *p, unsigned int seen)
+static void search(struct searcher *own, struct path *p, unsigned int seen)
 {
 	int last = p->city[p->cities - 1];
 	int bound = p->bound - shortest[last];
 	int i;
 
+	if (++own->steps % LOOK_EVERY == 0)
+		look_at_best(own->w);
 	if (p->cities == cities) {
 		if (p->length + distance[last][0] < best_length())
-			offer(w, p->city, p->length + distance[last][0]);
+			offer(own->w, p->city, p->length + distance[last][0]);
 		return;
 	}
 	for (i = 0; i < cities - 1; i++) {
@@ -282,7 +297,7 @@ static void search(const struct app_worker *w, struct path *p, unsigned int seen
 		p->bound = bound + step;
 		p->length += step;
 		p->city[p->cities++] = (signed char)next;
-		search(w, p, seen | 1u << next);
+		search(own, p, seen | 1u << next);
 		p->cities--;
 		p->length -= step;
 		p->bound = bound + shortest[last];
@@ -291,11 +306,12 @@ static void search(const struct app_worker *w, struct path *p, unsigned int seen
 
 static void work(const struct app_worker *w)
 {
+	struct searcher own = { .w = w };
 	struct path p;
 	long searched = 0;
 
 	while (next_path(w, &p)) {
-		search(w, &p, seen_by(&p));
+		search(&own, &p, seen_by(&p));
 		app_progress(w, ++searched, 0);
 	}
 }
