@@ -22,6 +22,9 @@ static struct kmem_cache *object_cache[DSM_POOL_COUNT];
  */
 #define STEP_GFP (GFP_KERNEL | __GFP_NOFAIL)
 
+/* Steps in a row whose messages are sent together: answers that bring neighbouring pages go as one work request then. */
+#define STEPS_TOGETHER 16u
+
 /**
  * dsm_wait_init() - prepare to wait for the engine
  * @wait: on the caller's stack
@@ -153,20 +156,36 @@ static bool carry_out(struct dsm_node *n, struct dsm_actions *acts)
 	return acts->flush;
 }
 
+/* Is there nothing to do for it now, if its messages go with those of the next step? */
+static bool only_sends(const struct dsm_actions *acts)
+{
+	return !acts->xfer && !acts->wake && !acts->wake_pages && !acts->recall && !acts->cast &&
+	       !acts->cast_ns && !acts->alarm_ns && !acts->flush;
+}
+
 static bool step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
 {
-	bool flush, run = acts->run;
+	struct dsm_msgbuf *held = NULL, **last = &held;
+	bool flush = false, run;
+	u32 steps = 0;
 
-	spin_unlock(&n->lock);
-	flush = carry_out(n, acts);
-	while (run) {
-		dsm_step_begin(n, acts);
-		dsm_engine_run(n->engine, acts);
+	for (;;) {
 		run = acts->run;
 		spin_unlock(&n->lock);
-		flush |= carry_out(n, acts);
+		*last = acts->send;
+		if (run && steps++ < STEPS_TOGETHER && only_sends(acts)) {
+			last = acts->send ? acts->send_last : last;
+		} else {
+			acts->send = held;
+			flush |= carry_out(n, acts);
+			last = &held;
+			steps = 0;
+		}
+		if (!run)
+			return flush;
+		dsm_step_begin(n, acts);
+		dsm_engine_run(n->engine, acts);
 	}
-	return flush;
 }
 
 /**

@@ -231,8 +231,7 @@ void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 void dsm_csm_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
 {
 	struct dsm_page *p = dsm_page_find(e, q->region, q->value);
-	const struct dsm_asker to = { .node = q->node, .owner = DSM_NO_NODE, .want = q->op, .cast = q->gone,
-				      .have = q->told, .xid = q->xid, .raddr = q->key, .rkey = q->count };
+	const struct dsm_asker to = dsm_page_asker(q);
 
 	dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	if (p && dsm_engine_alive(e, to.node))

@@ -282,7 +282,8 @@ struct dsm_interval {
  * @via:    barriers: who sent it to us
  * @count:  barriers: threads that arrived; fetches: registration of the sink
  * @gone:   barriers: how many of them have ended since; fetches: a multicast will do
- * @episode: barriers: the one that the sender believes in
+ * @chunk:  fetches: registration of the page's chunk that the caller knows
+ * @episode: barriers: the one that the sender believes in; fetches: version that is needed
  */
 struct dsm_request {
 	struct dsm_cont cont;
@@ -298,6 +299,7 @@ struct dsm_request {
 	u16 via;
 	u32 count;
 	u32 gone;
+	u32 chunk;
 	u64 episode;
 };
 

@@ -72,7 +72,7 @@ bool dsm_page_end_fetch(struct dsm_engine *e, u32 region, struct dsm_actions *ac
 	struct dsm_request *q;
 
 	list_for_each_entry(q, &e->deferred, cont.link) {
-		const struct dsm_asker to = { .node = q->node, .xid = q->xid, .rkey = q->count };
+		const struct dsm_asker to = dsm_page_asker(q);
 
 		if (q->region != region)
 			continue;

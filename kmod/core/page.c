@@ -262,7 +262,7 @@ static u32 brief_of(const struct dsm_page *p, const struct dsm_asker *to,
 	u64 newer = p->ver - to->need;
 	u32 chunk = le32_to_cpu(body->chunk_rkey);
 
-	if (!to->brief || body->grant != DSM_GRANT_NONE || body->loose || (chunk && chunk != to->chunk))
+	if (body->grant != DSM_GRANT_NONE || body->loose || (chunk && chunk != to->chunk))
 		return 0;
 	return newer < DSM_BRIEF_MAX ? newer + 1 : 0;
 }
@@ -334,11 +334,36 @@ static bool defer(struct dsm_engine *e, struct dsm_page *p, const struct dsm_ask
 		.told = to->have,
 		.gone = to->cast,
 		.count = to->rkey,
+		.chunk = to->chunk,
+		.episode = to->need,
 	};
 	list_add_tail(&q->cont.link, &e->deferred);
 	p->flags |= DSM_PF_DEFERRED;
 	dsm_bcast_queued(e, p, to->node);
 	return true;
+}
+
+/**
+ * dsm_page_asker() - who asked
+ * @q: fetch that had to wait
+ *
+ * Context: any.
+ * Return: what an answer needs to know of it; undoes defer().
+ */
+struct dsm_asker dsm_page_asker(const struct dsm_request *q)
+{
+	return (struct dsm_asker){
+		.node = q->node,
+		.owner = DSM_NO_NODE,
+		.want = q->op,
+		.cast = q->gone,
+		.have = q->told,
+		.xid = q->xid,
+		.raddr = q->key,
+		.rkey = q->count,
+		.chunk = q->chunk,
+		.need = q->episode,
+	};
 }
 
 /* Never written in any interval: zero pages do not travel. */
@@ -440,6 +465,7 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	struct dsm_request *q, *tmp;
+	struct dsm_asker to;
 
 	if (dsm_page_is_csm(p)) {
 		dsm_csm_replay(e, p, acts);
@@ -452,12 +478,10 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 		if (q->region != p->space->id || q->value != p->idx)
 			continue;
 		list_del(&q->cont.link);
+		to = dsm_page_asker(q);
 		/* Who is lost gets nothing: it would never give it back. */
-		if (dsm_engine_alive(e, q->node))
-			dsm_page_serve(e, p, &(struct dsm_asker){ .node = q->node, .want = q->op,
-								  .owner = DSM_NO_NODE, .cast = q->gone,
-								  .have = q->told, .xid = q->xid,
-								  .raddr = q->key, .rkey = q->count }, acts);
+		if (dsm_engine_alive(e, to.node))
+			dsm_page_serve(e, p, &to, acts);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
 	}
 }
@@ -488,7 +512,6 @@ int dsm_page_on_fetch(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr 
 		to.owner = body.owner - 1;
 	to.raddr = le64_to_cpu(body.sink.addr);
 	to.rkey = le32_to_cpu(body.sink.rkey);
-	to.brief = true;
 	to.chunk = le32_to_cpu(body.sink.chunk);
 	to.need = le64_to_cpu(body.need);
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));

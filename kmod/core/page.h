@@ -69,8 +69,8 @@ static inline void dsm_page_set_state(struct dsm_page *p, enum dsm_page_state st
 }
 
 /*
- * Where an answer goes: node, what it asked for, its request, and where it wants the bytes. @brief: the
- * answer may be brief, and these are the version that it needs and the registration that it knows.
+ * Where an answer goes: node, what it asked for, its request, and where it wants the bytes; so that it may be brief,
+ * the registration that it knows and the version that it needs.
  */
 struct dsm_asker {
 	u16 node;
@@ -78,13 +78,14 @@ struct dsm_asker {
 	u8 want;
 	bool cast;		/* bcast=adaptive: a multicast will do; it has that of number @have */
 	u32 have;
-	bool brief;
 	u32 xid;
 	u64 raddr;
 	u32 rkey;
 	u32 chunk;
 	u64 need;
 };
+/* Who asked, of a fetch that had to wait. */
+struct dsm_asker dsm_page_asker(const struct dsm_request *q);
 /* A fetch at the home, or at who is taken for it. */
 void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
 		    struct dsm_actions *acts);

@@ -102,6 +102,29 @@ static void many_pages_are_told_of_in_one_message(void **state)
 	assert_int_equal(world_engine(C)->stats.notices_received, 20);
 }
 
+static void a_fetch_that_had_to_wait_is_answered_briefly(void **state)
+{
+	w.sinks = true;
+	/* Its home writes it without notice, and gives that up before it answers. */
+	world_store(A, 0, 7, 70);
+	world_release(A);
+	assert_int_equal(state_of(A, 0), DSM_PAGE_HX);
+	assert_int_equal(world_load(B, 0, 7), 70);
+	assert_int_equal(world_engine(A)->stats.excl_breaks, 1);
+	assert_int_equal(w.briefs, 1);
+	assert_int_equal(world_page(B, 0)->ver, world_page(A, 0)->ver);
+	/* The registration has to be told of, once. */
+	w.node[A].registered = true;
+	world_store(A, 3, 7, 71);
+	world_release(A);
+	assert_int_equal(world_load(B, 3, 7), 71);
+	assert_int_equal(w.briefs, 1);
+	world_store(A, 6, 7, 72);
+	world_release(A);
+	assert_int_equal(world_load(B, 6, 7), 72);
+	assert_int_equal(w.briefs, 2);
+}
+
 static void a_page_is_in_the_inbox_once(void **state)
 {
 	u32 i, before;
@@ -359,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_release_waits_until_all_copies_are_told_of),
 		T(many_pages_are_told_of_in_one_message),
+		T(a_fetch_that_had_to_wait_is_answered_briefly),
 		T(a_page_is_in_the_inbox_once),
 		T(an_exclusive_page_is_passed_by),
 		T(a_copy_that_alone_is_left_is_upgraded),
