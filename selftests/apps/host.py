@@ -36,8 +36,8 @@ SPOILT = {"gauss": ["result 2 0", "result 2 0 4e-15", "input 0 8"], "lu": ["resu
           "sor": ["result 0 4096", "result 1 4096"], "fft": ["result 0 4096", "result 0 4096 1e-8"],
           "em3d": ["result 0 0", "result 0 0 1e-5", "result 3 0", "result 3 0 1e-5"], "barnes": ["result 0 0"],
           "ilink": ["result 2 0", "result 3 8", "result 3 32", "result 3 32 4e-10"],
-          "water-nsquared": ["result 0 0", "result 1 24"],
-          "water-spatial": ["result 0 0", "result 3 24"], "is": ["result 1 4096"], "radix": ["result 0 4096"]}
+          "water-nsquared": ["result 0 0", "result 3 24"],
+          "water-spatial": ["result 0 0", "result 5 24"], "is": ["result 1 4096"], "radix": ["result 0 4096"]}
 # Trees for Ilink's reference; of the second, the loci are nearly unlinked.
 TREES = (["--generations", "3"], ["--generations", "3", "--seed", "2"], ["--children", "3", "--alleles", "5"])
 

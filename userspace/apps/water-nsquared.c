@@ -22,7 +22,7 @@ static long molecules, steps, group;
 
 static struct state {
 	struct water_box box;
-	struct water *m;
+	struct waters m;
 	double *energy;		/* before each step, and after the last */
 } s;
 
@@ -42,7 +42,7 @@ struct worker {
 static void layout(void)
 {
 	water_box_init(&s.box, (size_t)molecules, 0);
-	s.m = app_alloc(s.box.count, sizeof(*s.m));
+	water_layout(&s.m, s.box.count);
 	s.energy = app_alloc((size_t)steps + 1, sizeof(*s.energy));
 }
 
@@ -52,7 +52,7 @@ static void fill(const struct app_worker *w)
 
 	app_share(s.box.count, w->id, w->count, &i, &end);
 	for (; i < end; i++) {
-		water_init(&s.box, i, &s.m[i]);
+		water_init(&s.box, i, &s.m);
 		app_progress(w, (long)i + 1, (long)end);
 	}
 	if (!w->id)
@@ -67,9 +67,9 @@ static void hint_following(const struct worker *own)
 
 	if (own->w->count == 1)
 		return;
-	app_hint(own->w, s.m + from, (count < rest ? count : rest) * sizeof(*s.m));
+	app_hint(own->w, s.m.place + from, (count < rest ? count : rest) * sizeof(*s.m.place));
 	if (count > rest)
-		app_hint(own->w, s.m, (count - rest) * sizeof(*s.m));
+		app_hint(own->w, s.m.place, (count - rest) * sizeof(*s.m.place));
 }
 
 static double sum_pairs(struct worker *own)
@@ -87,9 +87,9 @@ static double sum_pairs(struct worker *own)
 		for (k = 1; k <= half; k++) {
 			size_t j = (i + k) % n;
 
-			energy += water_meet(&s.box, &s.m[i], &s.m[j], own->force[i], own->force[j]);
+			energy += water_meet(&s.box, s.m.place[i], s.m.place[j], own->force[i], own->force[j]);
 		}
-		energy += water_bend(&s.m[i], own->force[i]);
+		energy += water_bend(s.m.place[i], own->force[i]);
 	}
 	return energy;
 }
@@ -105,7 +105,7 @@ static void add_forces(struct worker *own)
 		end = i + (size_t)group < s.box.count ? i + (size_t)group : s.box.count;
 		app_lock(own->w, LOCK_GROUP(number));
 		for (; i < end; i++)
-			water_add(s.m[i].force, own->force[i]);
+			water_add(s.m.force[i], own->force[i]);
 		app_unlock(own->w, LOCK_GROUP(number));
 	}
 }
@@ -115,7 +115,7 @@ static void add_energy(struct worker *own, long step, double potential)
 	size_t i;
 
 	for (i = own->first; i < own->end; i++)
-		potential += water_kinetic(&s.box, &s.m[i]);
+		potential += water_kinetic(&s.box, &s.m, i);
 	app_lock(own->w, LOCK_ENERGY);
 	s.energy[step] += potential;
 	app_unlock(own->w, LOCK_ENERGY);
@@ -141,14 +141,14 @@ static void work(const struct app_worker *w)
 	own.force = app_private(s.box.count, sizeof(*own.force));
 	find_forces(&own, 0);
 	for (i = own.first; i < own.end; i++)
-		water_start(&s.box, &s.m[i]);
+		water_start(&s.box, &s.m, i);
 	for (step = 1; step <= steps; step++) {
 		for (i = own.first; i < own.end; i++)
-			water_predict(&s.m[i]);
+			water_predict(&s.m, i);
 		app_barrier(w);
 		find_forces(&own, step);
 		for (i = own.first; i < own.end; i++)
-			water_correct(&s.box, &s.m[i]);
+			water_correct(&s.box, &s.m, i);
 		app_progress(w, step, steps);
 	}
 	free(own.force);
@@ -158,17 +158,17 @@ static const char *right(void)
 {
 	const double energy[2] = { s.energy[0], s.energy[steps] };
 
-	return water_judge(&s.box, s.m, energy);
+	return water_judge(&s.box, &s.m, energy);
 }
 
 static const char *same(const void *shared)
 {
-	return water_compare(&s.box, s.m, ((const struct state *)shared)->m);
+	return water_compare(&s.box, &s.m, &((const struct state *)shared)->m);
 }
 
 static double mean(double *within)
 {
-	return water_mean(&s.box, s.m, within);
+	return water_mean(&s.box, &s.m, within);
 }
 
 const struct app_program app_program = {

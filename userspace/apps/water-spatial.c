@@ -29,7 +29,7 @@ static size_t side;		/* cells in each direction */
 
 static struct state {
 	struct water_box box;
-	struct water *m;
+	struct waters m;
 	int *next;		/* in the same cell, by molecule */
 	int *head;		/* by cell */
 	double *energy;		/* before the first step and after each */
@@ -66,19 +66,19 @@ static const char *check(unsigned int workers)
 static void layout(void)
 {
 	water_box_init(&s.box, (size_t)molecules, REACH);
-	s.m = app_alloc(s.box.count, sizeof(*s.m));
+	water_layout(&s.m, s.box.count);
 	s.next = app_alloc(s.box.count, sizeof(*s.next));
 	s.head = app_alloc(cells(), sizeof(*s.head));
 	s.energy = app_alloc((size_t)steps + 1, sizeof(*s.energy));
 }
 
-static size_t cell_of(const struct water *m)
+static size_t cell_of(double place[WATER_ATOMS][3])
 {
 	size_t at[3];
 	int k;
 
 	for (k = 0; k < 3; k++) {
-		at[k] = (size_t)(m->order[0][0][k] / s.box.side * (double)side);
+		at[k] = (size_t)(place[0][k] / s.box.side * (double)side);
 		if (at[k] >= side)
 			at[k] = side - 1;
 	}
@@ -94,18 +94,18 @@ static void put(size_t cell, int molecule)
 static void fill(const struct app_worker *w)
 {
 	size_t first, end, i, cell;
-	struct water m;
+	double place[WATER_ATOMS][3];
 
 	app_share(cells(), w->id, w->count, &first, &end);
 	for (cell = first; cell < end; cell++)
 		s.head[cell] = NONE;
 	for (i = s.box.count; i-- > 0;) {
-		water_init(&s.box, i, &m);
+		water_place(&s.box, i, place);
 		app_progress(w, (long)(s.box.count - i), (long)s.box.count);
-		cell = cell_of(&m);
+		cell = cell_of(place);
 		if (cell < first || cell >= end)
 			continue;
-		s.m[i] = m;
+		water_init(&s.box, i, &s.m);
 		put(cell, (int)i);
 	}
 	if (!w->id)
@@ -131,7 +131,7 @@ static double meet_cells(struct worker *own, size_t cell, size_t other)
 
 	for (i = s.head[cell]; i != NONE; i = s.next[i])
 		for (j = cell == other ? s.next[i] : s.head[other]; j != NONE; j = s.next[j])
-			energy += water_meet(&s.box, &s.m[i], &s.m[j], own->force[i], own->force[j]);
+			energy += water_meet(&s.box, s.m.place[i], s.m.place[j], own->force[i], own->force[j]);
 	own->touched[cell] = true;
 	own->touched[other] = true;
 	return energy;
@@ -150,9 +150,9 @@ static void hint_following(const struct worker *own)
 
 	if (own->w->count == 1)
 		return;
-	app_hint(own->w, s.m + from, least(count, rest) * sizeof(*s.m));
+	app_hint(own->w, s.m.place + from, least(count, rest) * sizeof(*s.m.place));
 	if (count > rest)
-		app_hint(own->w, s.m, (count - rest) * sizeof(*s.m));
+		app_hint(own->w, s.m.place, (count - rest) * sizeof(*s.m.place));
 }
 
 static double sum_pairs(struct worker *own)
@@ -166,7 +166,7 @@ static double sum_pairs(struct worker *own)
 	memset(own->touched, 0, cells() * sizeof(*own->touched));
 	for (cell = own->first; cell < own->end; cell++) {
 		for (i = s.head[cell]; i != NONE; i = s.next[i])
-			energy += water_bend(&s.m[i], own->force[i]);
+			energy += water_bend(s.m.place[i], own->force[i]);
 		energy += meet_cells(own, cell, cell);
 		for (k = 0; k < NEIGHBOURS; k++)
 			energy += meet_cells(own, cell, neighbour(cell, k));
@@ -197,7 +197,7 @@ static void add_forces(struct worker *own)
 		app_lock(own->w, LOCK_CELL(cell));
 		for (; cell < end; cell++)
 			for (i = own->touched[cell] ? s.head[cell] : NONE; i != NONE; i = s.next[i])
-				water_add(s.m[i].force, own->force[i]);
+				water_add(s.m.force[i], own->force[i]);
 		app_unlock(own->w, LOCK_CELL(end - 1));
 	}
 }
@@ -213,7 +213,7 @@ static void find_forces(struct worker *own, long step)
 	app_barrier(own->w);
 	for (cell = own->first; cell < own->end; cell++)
 		for (i = s.head[cell]; i != NONE; i = s.next[i])
-			energy += water_kinetic(&s.box, &s.m[i]);
+			energy += water_kinetic(&s.box, &s.m, (size_t)i);
 	app_lock(own->w, LOCK_ENERGY);
 	s.energy[step] += energy;
 	app_unlock(own->w, LOCK_ENERGY);
@@ -229,7 +229,7 @@ static int take_leavers(const struct app_worker *w, size_t cell)
 	while (*link != NONE) {
 		int i = *link;
 
-		if (cell_of(&s.m[i]) == cell) {
+		if (cell_of(s.m.place[i]) == cell) {
 			link = &s.next[i];
 			continue;
 		}
@@ -249,7 +249,7 @@ static void move(struct worker *own)
 	for (cell = own->first; cell < own->end; cell++) {
 		for (i = take_leavers(own->w, cell); i != NONE; i = next) {
 			next = s.next[i];
-			to = cell_of(&s.m[i]);
+			to = cell_of(s.m.place[i]);
 			app_lock(own->w, LOCK_CELL(to));
 			put(to, i);
 			app_unlock(own->w, LOCK_CELL(to));
@@ -257,24 +257,24 @@ static void move(struct worker *own)
 	}
 }
 
-static void each_own(struct worker *own, void (*act)(struct water *m))
+static void each_own(struct worker *own, void (*act)(struct waters *m, size_t i))
 {
 	size_t cell;
 	int i;
 
 	for (cell = own->first; cell < own->end; cell++)
 		for (i = s.head[cell]; i != NONE; i = s.next[i])
-			act(&s.m[i]);
+			act(&s.m, (size_t)i);
 }
 
-static void start(struct water *m)
+static void start(struct waters *m, size_t i)
 {
-	water_start(&s.box, m);
+	water_start(&s.box, m, i);
 }
 
-static void correct(struct water *m)
+static void correct(struct waters *m, size_t i)
 {
-	water_correct(&s.box, m);
+	water_correct(&s.box, m, i);
 }
 
 static void work(const struct app_worker *w)
@@ -309,22 +309,22 @@ static const char *right(void)
 
 	for (cell = 0; cell < cells(); cell++) {
 		for (i = s.head[cell]; i != NONE && count <= s.box.count; i = s.next[i], count++)
-			if (cell_of(&s.m[i]) != cell)
+			if (cell_of(s.m.place[i]) != cell)
 				return app_text("molecule %d is in the wrong cell", i);
 	}
 	if (count != s.box.count)
 		return app_text("%zu molecules are in cells", count);
-	return water_judge(&s.box, s.m, energy);
+	return water_judge(&s.box, &s.m, energy);
 }
 
 static const char *same(const void *shared)
 {
-	return water_compare(&s.box, s.m, ((const struct state *)shared)->m);
+	return water_compare(&s.box, &s.m, &((const struct state *)shared)->m);
 }
 
 static double mean(double *within)
 {
-	return water_mean(&s.box, s.m, within);
+	return water_mean(&s.box, &s.m, within);
 }
 
 const struct app_program app_program = {

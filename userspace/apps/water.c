@@ -52,16 +52,23 @@ static void direction(uint64_t seed, size_t i, double v[3])
 	v[2] = z;
 }
 
+void water_layout(struct waters *m, size_t count)
+{
+	m->place = app_alloc(count, sizeof(*m->place));
+	m->force = app_alloc(count, sizeof(*m->force));
+	m->moves = app_alloc(count, sizeof(*m->moves));
+}
+
 /* Into the box, in which the oxygen is. */
-static void come_back(const struct water_box *box, struct water *m)
+static void come_back(const struct water_box *box, double place[WATER_ATOMS][3])
 {
 	int atom, k;
 
 	for (k = 0; k < 3; k++) {
-		double outside = floor(m->order[0][0][k] / box->side) * box->side;
+		double outside = floor(place[0][k] / box->side) * box->side;
 
 		for (atom = 0; atom < WATER_ATOMS; atom++)
-			m->order[0][atom][k] -= outside;
+			place[atom][k] -= outside;
 	}
 }
 
@@ -78,15 +85,13 @@ static void start_velocity(const struct water_box *box, size_t i, double v[3])
 		v[k] *= speed * box->dt;
 }
 
-void water_init(const struct water_box *box, size_t i, struct water *m)
+void water_place(const struct water_box *box, size_t i, double place[WATER_ATOMS][3])
 {
 	size_t row = (size_t)ceil(cbrt((double)box->count) - 1e-9);
 	size_t at[3] = { i % row, i / row % row, i / row / row };
 	double along[3], across[3], dot = 0, length = 0;
-	double v[3];
-	int k, atom;
+	int k;
 
-	memset(m, 0, sizeof(*m));
 	direction(1, i, along);
 	direction(2, i, across);
 	for (k = 0; k < 3; k++)
@@ -95,68 +100,88 @@ void water_init(const struct water_box *box, size_t i, struct water *m)
 		across[k] -= dot * along[k];
 		length += across[k] * across[k];
 	}
-	start_velocity(box, i, v);
 	for (k = 0; k < 3; k++) {
 		double centre = (double)at[k] * box->side / (double)row +
 				JITTER * (app_random(5, 3 * i + (size_t)k) - 0.5);
 		double side = BOND * sin(ANGLE / 2) * across[k] / sqrt(length);
 		double up = BOND * cos(ANGLE / 2) * along[k];
 
-		m->order[0][0][k] = centre;
-		m->order[0][1][k] = centre + up + side;
-		m->order[0][2][k] = centre + up - side;
-		for (atom = 0; atom < WATER_ATOMS; atom++)
-			m->order[1][atom][k] = v[k];
+		place[0][k] = centre;
+		place[1][k] = centre + up + side;
+		place[2][k] = centre + up - side;
 	}
-	come_back(box, m);
+	come_back(box, place);
 }
 
-/* What a force does in a step, as order[2] has it. */
-static double second_order(const struct water_box *box, const struct water *m, int atom, int k)
+void water_init(const struct water_box *box, size_t i, struct waters *m)
 {
-	return box->dt * box->dt / 2 * m->force[atom][k] / mass[atom];
+	double v[3];
+	int atom;
+
+	water_place(box, i, m->place[i]);
+	memset(m->force[i], 0, sizeof(m->force[i]));
+	memset(m->moves[i], 0, sizeof(m->moves[i]));
+	start_velocity(box, i, v);
+	for (atom = 0; atom < WATER_ATOMS; atom++)
+		memcpy(m->moves[i][0][atom], v, sizeof(v));
 }
 
-void water_start(const struct water_box *box, struct water *m)
+/* What a force does in a step, as the second derivative has it. */
+static double second_order(const struct water_box *box, double force, int atom)
+{
+	return box->dt * box->dt / 2 * force / mass[atom];
+}
+
+void water_start(const struct water_box *box, struct waters *m, size_t i)
 {
 	int atom, k;
 
 	for (atom = 0; atom < WATER_ATOMS; atom++)
 		for (k = 0; k < 3; k++)
-			m->order[2][atom][k] = second_order(box, m, atom, k);
+			m->moves[i][1][atom][k] = second_order(box, m->force[i][atom][k], atom);
+}
+
+/* The place and its derivatives. */
+static void orders_of(struct waters *m, size_t i, double *order[WATER_ORDERS])
+{
+	int k;
+
+	order[0] = &m->place[i][0][0];
+	for (k = 1; k < WATER_ORDERS; k++)
+		order[k] = &m->moves[i][k - 1][0][0];
 }
 
 /* Taylor's series; with scaled derivatives the coefficients are Pascal's triangle. */
-void water_predict(struct water *m)
+void water_predict(struct waters *m, size_t i)
 {
 	double *order[WATER_ORDERS];
-	int i, j, k;
+	int from, to, k;
 
-	for (i = 0; i < WATER_ORDERS; i++)
-		order[i] = &m->order[i][0][0];
+	orders_of(m, i, order);
 	for (k = 0; k < WATER_ATOMS * 3; k++)
-		for (i = 0; i < WATER_ORDERS - 1; i++)
-			for (j = WATER_ORDERS - 2; j >= i; j--)
-				order[j][k] += order[j + 1][k];
-	memset(m->force, 0, sizeof(m->force));
+		for (from = 0; from < WATER_ORDERS - 1; from++)
+			for (to = WATER_ORDERS - 2; to >= from; to--)
+				order[to][k] += order[to + 1][k];
+	memset(m->force[i], 0, sizeof(m->force[i]));
 }
 
-void water_correct(const struct water_box *box, struct water *m)
+void water_correct(const struct water_box *box, struct waters *m, size_t i)
 {
 	static const double gear[WATER_ORDERS] = {
 		3.0 / 20, 251.0 / 360, 1, 11.0 / 18, 1.0 / 6, 1.0 / 60
 	};
-	int i, k, atom;
+	const double *force = &m->force[i][0][0];
+	double *order[WATER_ORDERS];
+	int number, k;
 
-	for (atom = 0; atom < WATER_ATOMS; atom++) {
-		for (k = 0; k < 3; k++) {
-			double error = second_order(box, m, atom, k) - m->order[2][atom][k];
+	orders_of(m, i, order);
+	for (k = 0; k < WATER_ATOMS * 3; k++) {
+		double error = second_order(box, force[k], k / 3) - order[2][k];
 
-			for (i = 0; i < WATER_ORDERS; i++)
-				m->order[i][atom][k] += gear[i] * error;
-		}
+		for (number = 0; number < WATER_ORDERS; number++)
+			order[number][k] += gear[number] * error;
 	}
-	come_back(box, m);
+	come_back(box, m->place[i]);
 }
 
 static double between(const double a[3], const double b[3], double v[3])
@@ -171,14 +196,14 @@ static double between(const double a[3], const double b[3], double v[3])
 	return sqrt(square);
 }
 
-double water_bend(const struct water *m, double force[WATER_ATOMS][3])
+double water_bend(double place[WATER_ATOMS][3], double force[WATER_ATOMS][3])
 {
 	double v[2][3], length[2], cosine = 0, sine, bend, energy;
 	int h, k;
 
 	energy = 0;
 	for (h = 0; h < 2; h++) {
-		length[h] = between(m->order[0][1 + h], m->order[0][0], v[h]);
+		length[h] = between(place[1 + h], place[0], v[h]);
 		energy += BOND_SPRING / 2 * (length[h] - BOND) * (length[h] - BOND);
 		for (k = 0; k < 3; k++) {
 			double f = -BOND_SPRING * (length[h] - BOND) * v[h][k] / length[h];
@@ -218,7 +243,7 @@ static double fade(double r, double reach, double *slope)
 }
 
 /* Coulomb energy of all pairs of atoms, with forces, at full strength. */
-static double attract(const struct water *a, const struct water *b, const double shift[3],
+static double attract(double a[WATER_ATOMS][3], double b[WATER_ATOMS][3], const double shift[3],
 		      double force[WATER_ATOMS][WATER_ATOMS][3])
 {
 	double energy = 0;
@@ -229,7 +254,7 @@ static double attract(const struct water *a, const struct water *b, const double
 			double v[3], square = 0, e;
 
 			for (k = 0; k < 3; k++) {
-				v[k] = a->order[0][i][k] - b->order[0][j][k] - shift[k];
+				v[k] = a[i][k] - b[j][k] - shift[k];
 				square += v[k] * v[k];
 			}
 			e = COULOMB * charge[i] * charge[j] / sqrt(square);
@@ -241,7 +266,7 @@ static double attract(const struct water *a, const struct water *b, const double
 	return energy;
 }
 
-double water_meet(const struct water_box *box, const struct water *a, const struct water *b,
+double water_meet(const struct water_box *box, double a[WATER_ATOMS][3], double b[WATER_ATOMS][3],
 		  double fa[WATER_ATOMS][3], double fb[WATER_ATOMS][3])
 {
 	double force[WATER_ATOMS][WATER_ATOMS][3];
@@ -249,7 +274,7 @@ double water_meet(const struct water_box *box, const struct water *a, const stru
 	int i, j, k;
 
 	for (k = 0; k < 3; k++) {
-		v[k] = a->order[0][0][k] - b->order[0][0][k];
+		v[k] = a[0][k] - b[0][k];
 		shift[k] = box->side * floor(v[k] / box->side + 0.5);
 		v[k] -= shift[k];
 		square += v[k] * v[k];
@@ -277,14 +302,14 @@ double water_meet(const struct water_box *box, const struct water *a, const stru
 	return factor * energy;
 }
 
-double water_kinetic(const struct water_box *box, const struct water *m)
+double water_kinetic(const struct water_box *box, const struct waters *m, size_t i)
 {
 	double energy = 0;
 	int atom, k;
 
 	for (atom = 0; atom < WATER_ATOMS; atom++) {
 		for (k = 0; k < 3; k++) {
-			double v = m->order[1][atom][k] / box->dt;
+			double v = m->moves[i][0][atom][k] / box->dt;
 
 			energy += mass[atom] / 2 * v * v;
 		}
@@ -302,21 +327,21 @@ void water_add(double to[WATER_ATOMS][3], double from[WATER_ATOMS][3])
 }
 
 /* The oxygen is in the box, and the hydrogens at about a bond's length from it. */
-static bool is_whole(const struct water_box *box, const struct water *m)
+static bool is_whole(const struct water_box *box, double place[WATER_ATOMS][3])
 {
 	double v[3];
 	int h, k;
 
 	for (k = 0; k < 3; k++)
-		if (!(m->order[0][0][k] >= 0 && m->order[0][0][k] <= box->side))
+		if (!(place[0][k] >= 0 && place[0][k] <= box->side))
 			return false;
 	for (h = 1; h < WATER_ATOMS; h++)
-		if (!(fabs(between(m->order[0][h], m->order[0][0], v) - BOND) <= BOND / 2))
+		if (!(fabs(between(place[h], place[0], v) - BOND) <= BOND / 2))
 			return false;
 	return true;
 }
 
-const char *water_judge(const struct water_box *box, const struct water *m,
+const char *water_judge(const struct water_box *box, const struct waters *m,
 			const double energy[2])
 {
 	double sum[3] = { 0 }, kinetic = 0, bound;
@@ -324,12 +349,12 @@ const char *water_judge(const struct water_box *box, const struct water *m,
 	int atom, k;
 
 	for (i = 0; i < box->count; i++) {
-		if (!is_whole(box, &m[i]))
+		if (!is_whole(box, m->place[i]))
 			return app_text("molecule %zu has come apart", i);
-		kinetic += water_kinetic(box, &m[i]);
+		kinetic += water_kinetic(box, m, i);
 		for (atom = 0; atom < WATER_ATOMS; atom++)
 			for (k = 0; k < 3; k++)
-				sum[k] += mass[atom] * m[i].order[1][atom][k] / box->dt;
+				sum[k] += mass[atom] * m->moves[i][0][atom][k] / box->dt;
 	}
 	bound = 1e-6 * (double)box->count;
 	for (k = 0; k < 3; k++)
@@ -342,7 +367,7 @@ const char *water_judge(const struct water_box *box, const struct water *m,
 }
 
 /* Positions as angles, since the box is periodic: a change of one by d is of the mean at most 2 pi / side d. */
-double water_mean(const struct water_box *box, const struct water *m, double *within)
+double water_mean(const struct water_box *box, const struct waters *m, double *within)
 {
 	const double turn = 2 * M_PI / box->side;
 	double sum = 0;
@@ -351,19 +376,19 @@ double water_mean(const struct water_box *box, const struct water *m, double *wi
 	for (i = 0; i < box->count; i++)
 		for (j = 0; j < WATER_ATOMS * 3; j++)
 			sum += (2 * app_random(6, i * WATER_ATOMS * 3 + j) - 1) *
-			       cos(turn * m[i].order[0][j / 3][j % 3]);
+			       cos(turn * m->place[i][j / 3][j % 3]);
 	*within = turn * WATER_TOLERANCE;
 	return sum / (double)(box->count * WATER_ATOMS * 3);
 }
 
-static double distance(const struct water_box *box, const struct water *a, const struct water *b)
+static double distance(const struct water_box *box, double a[WATER_ATOMS][3], double b[WATER_ATOMS][3])
 {
 	double worst = 0;
 	int atom, k;
 
 	for (atom = 0; atom < WATER_ATOMS; atom++) {
 		for (k = 0; k < 3; k++) {
-			double apart = a->order[0][atom][k] - b->order[0][atom][k];
+			double apart = a[atom][k] - b[atom][k];
 
 			apart -= box->side * floor(apart / box->side + 0.5);
 			worst = app_worst(worst, apart);
@@ -372,12 +397,12 @@ static double distance(const struct water_box *box, const struct water *a, const
 	return worst;
 }
 
-const char *water_compare(const struct water_box *box, const struct water *a, const struct water *b)
+const char *water_compare(const struct water_box *box, const struct waters *a, const struct waters *b)
 {
 	double worst = 0;
 	size_t i;
 
 	for (i = 0; i < box->count; i++)
-		worst = app_worst(worst, distance(box, &a[i], &b[i]));
+		worst = app_worst(worst, distance(box, a->place[i], b->place[i]));
 	return worst <= WATER_TOLERANCE ? NULL : app_text("an atom is %g Angstrom away", worst);
 }
