@@ -41,7 +41,7 @@ struct worker {
 
 static void layout(void)
 {
-	water_box_init(&s.box, (size_t)molecules, 0);
+	water_box_init(&s.box, (size_t)molecules, 0, 0);
 	water_layout(&s.m, s.box.count);
 	s.energy = app_alloc((size_t)steps + 1, sizeof(*s.energy));
 }

@@ -18,6 +18,11 @@
 #include "water.h"
 
 #define REACH 6.2
+/*
+ * Sides of cells go between molecules at most sizes, and through some at "tiny", which soon leave their cells. If they
+ * went through many, owners would give their neighbours half of the molecules there at once.
+ */
+#define FIRST (1.0 / 3)
 #define NONE (-1)
 #define NEIGHBOURS 13	/* half of the cells around one */
 
@@ -58,14 +63,14 @@ static const char *check(unsigned int workers)
 {
 	struct water_box box;
 
-	water_box_init(&box, (size_t)molecules, REACH);
+	water_box_init(&box, (size_t)molecules, REACH, FIRST);
 	side = (size_t)(box.side / REACH);
 	return workers > cells() ? "there are more workers than cells" : NULL;
 }
 
 static void layout(void)
 {
-	water_box_init(&s.box, (size_t)molecules, REACH);
+	water_box_init(&s.box, (size_t)molecules, REACH, FIRST);
 	water_layout(&s.m, s.box.count);
 	s.next = app_alloc(s.box.count, sizeof(*s.next));
 	s.head = app_alloc(cells(), sizeof(*s.head));

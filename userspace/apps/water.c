@@ -26,18 +26,19 @@
 #define ANGLE 1.910633		/* 109.47 degrees */
 #define ANGLE_SPRING 38300.0
 #define SPACING 3.104		/* 1 g / cm^3 */
-#define JITTER 0.02		/* a side of the box goes through some molecules: some soon leave it */
+#define JITTER 0.02		/* where sides are molecules, some soon pass through them */
 #define SPEED 15.0		/* of a molecule, at most */
 #define DT 0.0002
 
 static const double mass[WATER_ATOMS] = { MASS_O, MASS_H, MASS_H };
 static const double charge[WATER_ATOMS] = { -2 * CHARGE_H, CHARGE_H, CHARGE_H };
 
-void water_box_init(struct water_box *box, size_t count, double reach)
+void water_box_init(struct water_box *box, size_t count, double reach, double first)
 {
 	box->count = count;
 	box->side = SPACING * cbrt((double)count);
 	box->reach = reach > 0 && reach < box->side / 2 ? reach : box->side / 2;
+	box->first = first * SPACING;
 	box->dt = DT;
 }
 
@@ -101,7 +102,7 @@ void water_place(const struct water_box *box, size_t i, double place[WATER_ATOMS
 		length += across[k] * across[k];
 	}
 	for (k = 0; k < 3; k++) {
-		double centre = (double)at[k] * box->side / (double)row +
+		double centre = box->first + (double)at[k] * box->side / (double)row +
 				JITTER * (app_random(5, 3 * i + (size_t)k) - 0.5);
 		double side = BOND * sin(ANGLE / 2) * across[k] / sqrt(length);
 		double up = BOND * cos(ANGLE / 2) * along[k];

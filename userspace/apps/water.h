@@ -34,15 +34,16 @@ struct waters {
  * @count: molecules
  * @side:  of the cubic box, which repeats in all directions
  * @reach: distance of oxygens from which on molecules do not see each other
+ * @first: how far from the sides the first molecules are at first
  * @dt:    time step
  */
 struct water_box {
 	size_t count;
-	double side, reach, dt;
+	double side, reach, first, dt;
 };
 
-/* A box for @count molecules at the density of water; @reach 0: half its side. */
-void water_box_init(struct water_box *box, size_t count, double reach);
+/* A box for @count molecules at the density of water; @reach 0: half its side. @first: see there; of their distance. */
+void water_box_init(struct water_box *box, size_t count, double reach, double first);
 /* Asks for the memory of @count molecules; of a program's layout(). */
 void water_layout(struct waters *m, size_t count);
 /* Where molecule @i of the box is at first, on a lattice, turned. */
