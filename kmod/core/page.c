@@ -305,67 +305,6 @@ static void reply_page(struct dsm_engine *e, struct dsm_page *p, const struct ds
 	dsm_act_send(acts, m);
 }
 
-static bool is_deferred(struct dsm_engine *e, const struct dsm_page *p, u16 from)
-{
-	struct dsm_request *q;
-
-	list_for_each_entry(q, &e->deferred, cont.link)
-		if (q->region == p->space->id && q->value == p->idx && q->node == from)
-			return true;
-	return false;
-}
-
-/* At most one per node: a node has one fetch of a page under way. */
-static bool defer(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to)
-{
-	struct dsm_request *q;
-
-	if (is_deferred(e, p, to->node))
-		return false;
-	q = dsm_pool_take(e, DSM_POOL_REQUEST);
-	*q = (struct dsm_request){
-		.type = DSM_MSG_FETCH,
-		.op = to->want,
-		.node = to->node,
-		.region = p->space->id,
-		.xid = to->xid,
-		.value = p->idx,
-		.key = to->raddr,
-		.told = to->have,
-		.gone = to->cast,
-		.count = to->rkey,
-		.chunk = to->chunk,
-		.episode = to->need,
-	};
-	list_add_tail(&q->cont.link, &e->deferred);
-	p->flags |= DSM_PF_DEFERRED;
-	dsm_bcast_queued(e, p, to->node);
-	return true;
-}
-
-/**
- * dsm_page_asker() - who asked
- * @q: fetch that had to wait
- *
- * Context: any.
- * Return: what an answer needs to know of it; undoes defer().
- */
-struct dsm_asker dsm_page_asker(const struct dsm_request *q)
-{
-	return (struct dsm_asker){
-		.node = q->node,
-		.owner = DSM_NO_NODE,
-		.want = q->op,
-		.cast = q->gone,
-		.have = q->told,
-		.xid = q->xid,
-		.raddr = q->key,
-		.rkey = q->count,
-		.chunk = q->chunk,
-		.need = q->episode,
-	};
-}
-
 /* Never written in any interval: zero pages do not travel. */
 static void reply_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
 		       struct dsm_actions *acts)
@@ -403,7 +342,7 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 		/* While this node is in the set, it has looked there and nobody else can be an owner. */
 		if (to->owner != DSM_NO_NODE && dsm_dir_bars(p) && p->state == DSM_PAGE_HOME &&
 		    !dsm_page_moves(p) && !dsm_csm_has_back(e, p)) {
-			if (defer(e, p, to))
+			if (dsm_page_defer(e, p, to))
 				dsm_csm_want_from(e, p, to->owner == to->node ? e->self : to->owner, acts);
 			return;
 		}
@@ -426,7 +365,7 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 		return;
 	case DSM_PAGE_UPG:
 		if (p->home == e->self && dsm_page_has_word(p)) {
-			defer(e, p, to);
+			dsm_page_defer(e, p, to);
 			return;
 		}
 		fallthrough;
@@ -435,13 +374,13 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 		 * Perhaps our own claim is under way, and the
 		 * manager knows already (decisions.md P14a).
 		 */
-		if (dsm_move_is_coming(e, p) && defer(e, p, to))
+		if (dsm_move_is_coming(e, p) && dsm_page_defer(e, p, to))
 			return;
 		break;
 	case DSM_PAGE_HX:
 	case DSM_PAGE_HO:
 	case DSM_PAGE_HB:
-		if (!defer(e, p, to))
+		if (!dsm_page_defer(e, p, to))
 			break;
 		dsm_csm_want(e, p, acts);
 		return;
@@ -452,38 +391,6 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 		return;
 	}
 	reply_page(e, p, to, DSM_PAGE_STATUS_NACK, DSM_GRANT_NONE, p->home, acts);
-}
-
-/**
- * dsm_page_replay() - answer the fetches that waited for this page's own
- * @e:    engine
- * @p:    page, its fetch is answered
- * @acts: actions
- *
- * Context: engine lock held.
- */
-void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
-{
-	struct dsm_request *q, *tmp;
-	struct dsm_asker to;
-
-	if (dsm_page_is_csm(p)) {
-		dsm_csm_replay(e, p, acts);
-		return;
-	}
-	if (!(p->flags & DSM_PF_DEFERRED))
-		return;
-	p->flags &= ~DSM_PF_DEFERRED;
-	list_for_each_entry_safe(q, tmp, &e->deferred, cont.link) {
-		if (q->region != p->space->id || q->value != p->idx)
-			continue;
-		list_del(&q->cont.link);
-		to = dsm_page_asker(q);
-		/* Who is lost gets nothing: it would never give it back. */
-		if (dsm_engine_alive(e, to.node))
-			dsm_page_serve(e, p, &to, acts);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
-	}
 }
 
 /**

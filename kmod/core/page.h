@@ -84,6 +84,8 @@ struct dsm_asker {
 	u32 chunk;
 	u64 need;
 };
+/* A fetch has to wait; false: one of this node does already. */
+bool dsm_page_defer(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to);
 /* Who asked, of a fetch that had to wait. */
 struct dsm_asker dsm_page_asker(const struct dsm_request *q);
 /* A fetch at the home, or at who is taken for it. */
