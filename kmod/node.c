@@ -38,17 +38,17 @@ void dsm_wait_init(struct dsm_wait *wait)
 	wait->wake = NULL;
 }
 
-static void *object_alloc(struct dsm_node *n, enum dsm_pool_kind kind)
+static void *object_alloc(struct dsm_node *n, enum dsm_pool_kind kind, gfp_t gfp)
 {
 	switch (kind) {
 	case DSM_POOL_MSG:
-		return dsm_net_msg_alloc(n->net, STEP_GFP);
+		return dsm_net_msg_alloc(n->net, gfp);
 	case DSM_POOL_TWIN:
-		return alloc_page(STEP_GFP);
+		return alloc_page(gfp);
 	case DSM_POOL_XFER:
-		return dsm_net_xfer_alloc(n->net, STEP_GFP);
+		return dsm_net_xfer_alloc(n->net, gfp);
 	default:
-		return kmem_cache_alloc(object_cache[kind], STEP_GFP);
+		return kmem_cache_alloc(object_cache[kind], gfp);
 	}
 }
 
@@ -69,18 +69,44 @@ static void object_free(struct dsm_node *n, enum dsm_pool_kind kind, void *obj)
 	}
 }
 
-static void refill(struct dsm_node *n, const u32 *wants)
+static bool refill(struct dsm_node *n, const u32 *wants, gfp_t gfp)
 {
 	u32 kind, i;
 
 	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
 		for (i = 0; i < wants[kind]; i++) {
-			void *obj = object_alloc(n, kind);
+			void *obj = object_alloc(n, kind, gfp);
 
+			if (!obj)
+				return false;
 			spin_lock(&n->lock);
 			dsm_pool_give(n->engine, kind, obj);
 			spin_unlock(&n->lock);
 		}
+	return true;
+}
+
+/* Take the engine lock, pools full; false: without it, as there is no memory. Sparse is told by the callers. */
+static bool try_begin(struct dsm_node *n, struct dsm_actions *acts, gfp_t gfp)
+{
+	u32 wants[DSM_POOL_COUNT], kind, missing;
+
+	dsm_actions_init(acts);
+	for (;;) {
+		spin_lock(&n->lock);
+		n->engine->now_ns = dsm_now_ns();
+		for (kind = 0, missing = 0; kind < DSM_POOL_COUNT; kind++) {
+			wants[kind] = dsm_engine_wants(n->engine, kind);
+			missing += wants[kind];
+		}
+		if (!missing) {
+			__release(&n->lock);
+			return true;
+		}
+		spin_unlock(&n->lock);
+		if (!refill(n, wants, gfp))
+			return false;
+	}
 }
 
 /**
@@ -92,22 +118,9 @@ static void refill(struct dsm_node *n, const u32 *wants)
  */
 void dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock)
 {
-	u32 wants[DSM_POOL_COUNT], kind, missing;
-
 	might_sleep();
-	dsm_actions_init(acts);
-	for (;;) {
-		spin_lock(&n->lock);
-		n->engine->now_ns = dsm_now_ns();
-		for (kind = 0, missing = 0; kind < DSM_POOL_COUNT; kind++) {
-			wants[kind] = dsm_engine_wants(n->engine, kind);
-			missing += wants[kind];
-		}
-		if (!missing)
-			return;
-		spin_unlock(&n->lock);
-		refill(n, wants);
-	}
+	try_begin(n, acts, STEP_GFP);
+	__acquire(&n->lock);
 }
 
 static void send_all(struct dsm_node *n, struct dsm_msgbuf *list)
@@ -163,6 +176,19 @@ static bool only_sends(const struct dsm_actions *acts)
 	       !acts->cast_ns && !acts->alarm_ns && !acts->flush;
 }
 
+/* Begin the next step. Memory for it may be in the hands of who waits for @held, so these are sent before it is waited for. */
+static struct dsm_msgbuf *next_step(struct dsm_node *n, struct dsm_actions *acts, struct dsm_msgbuf *held)
+	__acquires(&n->lock)
+{
+	if (held && try_begin(n, acts, GFP_NOWAIT | __GFP_NOWARN)) {
+		__acquire(&n->lock);
+		return held;
+	}
+	send_all(n, held);
+	dsm_step_begin(n, acts);
+	return NULL;
+}
+
 static bool step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
 {
 	struct dsm_msgbuf *held = NULL, **last = &held;
@@ -173,17 +199,20 @@ static bool step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n
 		run = acts->run;
 		spin_unlock(&n->lock);
 		*last = acts->send;
-		if (run && steps++ < STEPS_TOGETHER && only_sends(acts)) {
+		if (run && ++steps < STEPS_TOGETHER && only_sends(acts)) {
 			last = acts->send ? acts->send_last : last;
 		} else {
 			acts->send = held;
 			flush |= carry_out(n, acts);
-			last = &held;
-			steps = 0;
+			held = NULL;
 		}
 		if (!run)
 			return flush;
-		dsm_step_begin(n, acts);
+		held = next_step(n, acts, held);
+		if (!held) {
+			last = &held;
+			steps = 0;
+		}
 		dsm_engine_run(n->engine, acts);
 	}
 }
