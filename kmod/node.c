@@ -1,247 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * The shell: owns the engine, feeds it events, carries out its actions.
- *
- * A step takes the engine lock with full pools, runs one function of the core, drops the lock
- * and then sends, wakes and starts flush work. Allocation, sending and waiting happen outside
- * the lock, always in process context. Decides nothing about coherence.
+ * The shell: owns the engine and feeds it events (step.c: how). Decides nothing about coherence.
  */
 #include <linux/slab.h>
 #include "core/page.h"
 #include "core/release.h"
 #include "ctl/trace.h"
 #include "shell.h"
-
-/* Of all nodes. NULL for messages and twins, which are the net's and whole pages. */
-static struct kmem_cache *object_cache[DSM_POOL_COUNT];
-
-/*
- * A step must find its objects, whatever the memory situation: they are
- * small (order 1 at most), and failing here would leave peers waiting.
- */
-#define STEP_GFP (GFP_KERNEL | __GFP_NOFAIL)
-
-/* Steps in a row whose messages are sent together: answers that bring neighbouring pages go as one work request then. */
-#define STEPS_TOGETHER 16u
-
-/**
- * dsm_wait_init() - prepare to wait for the engine
- * @wait: on the caller's stack
- *
- * Context: any.
- */
-void dsm_wait_init(struct dsm_wait *wait)
-{
-	dsm_waiter_init(&wait->w);
-	init_completion(&wait->done);
-	wait->wake = NULL;
-}
-
-static void *object_alloc(struct dsm_node *n, enum dsm_pool_kind kind, gfp_t gfp)
-{
-	switch (kind) {
-	case DSM_POOL_MSG:
-		return dsm_net_msg_alloc(n->net, gfp);
-	case DSM_POOL_TWIN:
-		return alloc_page(gfp);
-	case DSM_POOL_XFER:
-		return dsm_net_xfer_alloc(n->net, gfp);
-	default:
-		return kmem_cache_alloc(object_cache[kind], gfp);
-	}
-}
-
-static void object_free(struct dsm_node *n, enum dsm_pool_kind kind, void *obj)
-{
-	switch (kind) {
-	case DSM_POOL_MSG:
-		dsm_net_msg_free(n->net, obj);
-		break;
-	case DSM_POOL_TWIN:
-		__free_page(obj);
-		break;
-	case DSM_POOL_XFER:
-		dsm_net_xfer_free(n->net, obj);
-		break;
-	default:
-		kmem_cache_free(object_cache[kind], obj);
-	}
-}
-
-static bool refill(struct dsm_node *n, const u32 *wants, gfp_t gfp)
-{
-	u32 kind, i;
-
-	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
-		for (i = 0; i < wants[kind]; i++) {
-			void *obj = object_alloc(n, kind, gfp);
-
-			if (!obj)
-				return false;
-			spin_lock(&n->lock);
-			dsm_pool_give(n->engine, kind, obj);
-			spin_unlock(&n->lock);
-		}
-	return true;
-}
-
-/* Take the engine lock, pools full; false: without it, as there is no memory. Sparse is told by the callers. */
-static bool try_begin(struct dsm_node *n, struct dsm_actions *acts, gfp_t gfp)
-{
-	u32 wants[DSM_POOL_COUNT], kind, missing;
-
-	dsm_actions_init(acts);
-	for (;;) {
-		spin_lock(&n->lock);
-		n->engine->now_ns = dsm_now_ns();
-		for (kind = 0, missing = 0; kind < DSM_POOL_COUNT; kind++) {
-			wants[kind] = dsm_engine_wants(n->engine, kind);
-			missing += wants[kind];
-		}
-		if (!missing) {
-			__release(&n->lock);
-			return true;
-		}
-		spin_unlock(&n->lock);
-		if (!refill(n, wants, gfp))
-			return false;
-	}
-}
-
-/**
- * dsm_step_begin() - take the engine lock, pools full
- * @n:    node
- * @acts: actions, initialised here
- *
- * Context: process; sleeps. Returns with the engine lock held.
- */
-void dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock)
-{
-	might_sleep();
-	try_begin(n, acts, STEP_GFP);
-	__acquire(&n->lock);
-}
-
-static void send_all(struct dsm_node *n, struct dsm_msgbuf *list)
-{
-	struct dsm_msgbuf *m;
-
-	for (m = list; m; m = m->next) {
-		trace_dsm_msg_tx(m->dst, m->class, m->data[0], m->len,
-				 le32_to_cpu(((struct dsm_wire_hdr *)m->data)->xid));
-		dsm_xfertest_spoil(m);
-	}
-	/* A peer lost meanwhile takes its messages with it; the engine hears of the loss. */
-	if (list)
-		atomic64_add(dsm_net_send_list(n->net, list), &n->stats.msgs_lost);
-}
-
-static bool carry_out(struct dsm_node *n, struct dsm_actions *acts)
-{
-	struct dsm_waiter *w = acts->wake;
-	u64 pages = acts->wake_pages;
-
-	if (acts->xfer)
-		dsm_chunk_post(n, acts->xfer);
-	send_all(n, acts->send);
-	while (w) {
-		struct dsm_wait *wait = container_of(w, struct dsm_wait, w);
-
-		w = w->wake;
-		/* The waiter may be gone as soon as it is told. */
-		if (wait->wake)
-			wait->wake(wait);
-		else
-			complete(&wait->done);
-	}
-	while (pages) {
-		wake_up_all(&n->page_queues[__ffs64(pages)]);
-		pages &= pages - 1;
-	}
-	dsm_recall_run(n, acts);
-	if (acts->cast)
-		dsm_net_cast(n->net, acts->cast);
-	if (acts->cast_ns)
-		dsm_bcast_alarm(n, acts->cast_ns);
-	if (acts->alarm_ns)
-		dsm_rsync_alarm(n, acts->alarm_ns);
-	return acts->flush;
-}
-
-/* Is there nothing to do for it now, if its messages go with those of the next step? */
-static bool only_sends(const struct dsm_actions *acts)
-{
-	return !acts->xfer && !acts->wake && !acts->wake_pages && !acts->recall && !acts->cast &&
-	       !acts->cast_ns && !acts->alarm_ns && !acts->flush;
-}
-
-/* Begin the next step. Memory for it may be in the hands of who waits for @held, so these are sent before it is waited for. */
-static struct dsm_msgbuf *next_step(struct dsm_node *n, struct dsm_actions *acts, struct dsm_msgbuf *held)
-	__acquires(&n->lock)
-{
-	if (held && try_begin(n, acts, GFP_NOWAIT | __GFP_NOWARN)) {
-		__acquire(&n->lock);
-		return held;
-	}
-	send_all(n, held);
-	dsm_step_begin(n, acts);
-	return NULL;
-}
-
-static bool step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
-{
-	struct dsm_msgbuf *held = NULL, **last = &held;
-	bool flush = false, run;
-	u32 steps = 0;
-
-	for (;;) {
-		run = acts->run;
-		spin_unlock(&n->lock);
-		*last = acts->send;
-		if (run && ++steps < STEPS_TOGETHER && only_sends(acts)) {
-			last = acts->send ? acts->send_last : last;
-		} else {
-			acts->send = held;
-			flush |= carry_out(n, acts);
-			held = NULL;
-		}
-		if (!run)
-			return flush;
-		held = next_step(n, acts, held);
-		if (!held) {
-			last = &held;
-			steps = 0;
-		}
-		dsm_engine_run(n->engine, acts);
-	}
-}
-
-/**
- * dsm_step_end() - drop the engine lock and carry out the actions
- * @n:    node
- * @acts: actions of the step
- *
- * Context: process, engine lock held; sleeps, never for the network.
- */
-void dsm_step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
-{
-	if (step_end(n, acts))
-		queue_work(n->flush_wq, &n->flush_work);
-}
-
-/**
- * dsm_step_end_flushing() - the same; the caller itself writes back what a release opened
- * @n:    node
- * @acts: actions of the step
- *
- * Context: process, engine lock held; sleeps.
- */
-void dsm_step_end_flushing(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock)
-{
-	if (step_end(n, acts))
-		dsm_flush_run(n);
-}
 
 /* ---- messages ---- */
 
@@ -542,45 +308,10 @@ void dsm_engine_start(struct dsm_node *n)
  */
 void dsm_engine_stop(struct dsm_node *n)
 {
-	u32 kind;
-	void *obj;
-
 	cancel_work_sync(&n->flush_work);
 	n->engine->alive = 0;
 	dsm_engine_forget(n->engine, 0);
-	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
-		while (n->engine->pool[kind].count) {
-			obj = dsm_pool_take(n->engine, kind);
-			object_free(n, kind, obj);
-		}
-}
-
-static void destroy_caches(void)
-{
-	u32 kind;
-
-	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
-		kmem_cache_destroy(object_cache[kind]);
-}
-
-static int create_caches(void)
-{
-	static const char * const names[DSM_POOL_COUNT] = {
-		[DSM_POOL_INTERVAL] = "dsm_interval", [DSM_POOL_LOCK] = "dsm_lock",
-		[DSM_POOL_BARRIER] = "dsm_barrier", [DSM_POOL_FLAG] = "dsm_flag",
-		[DSM_POOL_REQUEST] = "dsm_request", [DSM_POOL_RLOCK] = "dsm_rlock",
-	};
-	u32 kind;
-
-	for (kind = 0; kind < DSM_POOL_COUNT; kind++) {
-		if (!names[kind])
-			continue;
-		object_cache[kind] =
-			kmem_cache_create(names[kind], dsm_pool_object_bytes(kind), 0, 0, NULL);
-		if (!object_cache[kind])
-			return -ENOMEM;
-	}
-	return 0;
+	dsm_pools_drain(n);
 }
 
 static void destroy_queues(struct dsm_node *n)
@@ -616,11 +347,9 @@ int dsm_node_init(void)
 
 	if (err)
 		return err;
-	err = create_caches();
-	if (err) {
-		destroy_caches();
+	err = dsm_pools_init();
+	if (err)
 		dsm_pages_exit();
-	}
 	return err;
 }
 
@@ -631,7 +360,7 @@ int dsm_node_init(void)
  */
 void dsm_node_exit(void)
 {
-	destroy_caches();
+	dsm_pools_exit();
 	dsm_pages_exit();
 }
 

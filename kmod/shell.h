@@ -219,8 +219,13 @@ static inline u64 dsm_now_ns(void)
 	return ktime_get_ns();
 }
 
-/* ---- node.c: steps ---- */
+/* ---- step.c ---- */
 void dsm_wait_init(struct dsm_wait *wait);
+/* What steps take their objects from; of all nodes. */
+int dsm_pools_init(void);
+void dsm_pools_exit(void);
+/* There will be no more steps. */
+void dsm_pools_drain(struct dsm_node *n);
 /* Take the engine lock with full pools. */
 void dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock);
 /* Drop it and carry out the actions. */
