@@ -9,7 +9,7 @@
 
 #include <liburing.h>
 #include <time.h>
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "ksft.h"
 
 /* Any key; key K + i has its manager on another node for some i. */

@@ -167,7 +167,7 @@ TEST_F(uring, file_closed_with_commands_pending)
 }
 
 /* Processes are killed anywhere between submission and completion; no lock is lost. */
-TEST_F_TIMEOUT(uring, kill_storm_loses_no_lock, 400)
+TEST_F(uring, kill_storm_loses_no_lock)
 {
 	const int rounds = getenv("DSM_SHORT") ? 10 : 40;
 	unsigned int seed = 1;
