@@ -20,8 +20,7 @@
 #define CANDIDATES 2u		/* of a thread: distances that it may be keeping */
 #define STRIDE_MAX 64		/* pages; further apart is no pattern */
 #define WINDOW_FIRST 4u
-#define WINDOW_MAX 64u		/* by READ: four transfers of 64 KiB */
-#define WINDOW_MAX_MSG 16u	/* by message, each a page */
+#define WINDOW_MAX 64u		/* four transfers of 64 KiB, or by message four slots of the ring */
 #define WINDOW_MAX_STRIDE 16u
 #define JUDGE_PAGES 64u		/* pages after which gain and loss are compared */
 #define HARM 8u			/* that much more loss than gain: pause */
@@ -258,10 +257,8 @@ static void judge(struct dsm_ahead *a, const struct dsm_space *s)
 	memset(a->stream, 0, sizeof(a->stream));
 }
 
-static u32 window_max(const struct dsm_ahead *a, s64 stride, bool by_read)
+static u32 window_max(const struct dsm_ahead *a, s64 stride)
 {
-	if (!by_read)
-		return min(a->cap, WINDOW_MAX_MSG);
 	return stride == 1 || stride == -1 ? a->cap : min(a->cap, WINDOW_MAX_STRIDE);
 }
 
@@ -343,13 +340,13 @@ static struct stream *find(struct dsm_ahead *a, pid_t task, s64 idx)
 }
 
 /* Widens the window and moves it on from the fault at @s->last. */
-static void advance(const struct dsm_ahead *a, struct stream *s, bool by_read, struct plan *plan)
+static void advance(const struct dsm_ahead *a, struct stream *s, struct plan *plan)
 {
 	s64 end, n;
 
 	if (!s->window || (s->next - s->last) / s->stride < 1)
 		s->next = s->last + s->stride;
-	s->window = min(s->window ? s->window * 2 : WINDOW_FIRST, window_max(a, s->stride, by_read));
+	s->window = min(s->window ? s->window * 2 : WINDOW_FIRST, window_max(a, s->stride));
 	end = s->last + s->stride * (1 + (s64)s->window);
 	if (s->stride == 1 && s->window >= DSM_FETCH_AHEAD_MAX)
 		end = round_up(end, DSM_FETCH_AHEAD_MAX);
@@ -427,7 +424,7 @@ u32 dsm_ahead_noticed(struct dsm_page **page, u32 n)
 }
 
 /* What the fault at @idx leads to. */
-static void note(struct dsm_ahead *a, pid_t task, s64 idx, bool by_read, struct plan *plan)
+static void note(struct dsm_ahead *a, pid_t task, s64 idx, struct plan *plan)
 {
 	struct stream *s = find(a, task, idx);
 
@@ -449,7 +446,7 @@ static void note(struct dsm_ahead *a, pid_t task, s64 idx, bool by_read, struct 
 	s->used = a->clock;
 	s->mapped = 0;
 	if (is_stream(s) && (!s->window || (idx - s->trigger) / s->stride >= 0))
-		advance(a, s, by_read, plan);
+		advance(a, s, plan);
 }
 
 /**
@@ -462,7 +459,6 @@ static void note(struct dsm_ahead *a, pid_t task, s64 idx, bool by_read, struct 
 void dsm_ahead_fault(struct dsm_region *r, u32 idx)
 {
 	struct dsm_ahead *a = r->ahead;
-	bool by_read = is_registered(r, idx);
 	struct plan plan = {};
 	u32 left;
 
@@ -471,7 +467,7 @@ void dsm_ahead_fault(struct dsm_region *r, u32 idx)
 	if (a->pause)
 		a->pause--;
 	else
-		note(a, current->pid, idx, by_read, &plan);
+		note(a, current->pid, idx, &plan);
 	judge(a, r->space);
 	spin_unlock(&a->lock);
 	left = plan.n_passed ? tell_passed(r, &plan) : 0;

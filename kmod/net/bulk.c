@@ -11,7 +11,7 @@
  * go on P, are never behind them.
  *
  * Requests are handled in order, and a credit comes back when one was: the credit that brings back
- * the WRITE's own says that its slot is free. Without a free slot requests are sent one by one.
+ * the WRITE's own says that its slot is free. Without a free slot they wait for one.
  *
  * The peer may write into its slots at any time, so each message is copied out of its slot before
  * anything of it is believed. With the last one copied the slot is free, so that the answer to that
@@ -260,21 +260,12 @@ static u32 least_of(const struct dsm_msgbuf *msg)
 	return to_tx(msg)->mech == DSM_NET_BULK ? 1 : dsm_tune(DSM_NET_BULK_MIN);
 }
 
-/**
- * dsm_bulk_count() - how many requests may go into the next slot
- * @peer: peer
- * @msg:  first one that waits, or NULL
- *
- * Context: peer lock held.
- * Return: 0: none, they are to be sent one by one.
- */
-u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
+/* How many of those that wait fit into one slot; 0: too few for that. */
+static u32 joining(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
 {
-	const struct dsm_bulk *b = &peer->bulk;
 	u32 n = 0, bytes = 0, least = least_of(msg);
 
-	lockdep_assert_held(&peer->lock);
-	if (!least || !b->rkey || b->busy & BIT(b->next_out))
+	if (!least || !peer->bulk.rkey)
 		return 0;
 	for (; msg && n < DSM_BULK_MESSAGES && bytes + msg->len <= DSM_BULK_BYTES; msg = msg->next) {
 		if (!may_join(to_tx(msg)))
@@ -283,6 +274,42 @@ u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
 		n++;
 	}
 	return n >= least ? n : 0;
+}
+
+static bool is_full(const struct dsm_peer *peer)
+{
+	return peer->bulk.busy & BIT(peer->bulk.next_out);
+}
+
+/**
+ * dsm_bulk_count() - how many requests may go into the next slot
+ * @peer: peer
+ * @msg:  first one that waits, or NULL
+ *
+ * Context: peer lock held.
+ * Return: 0: none.
+ */
+u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
+{
+	lockdep_assert_held(&peer->lock);
+	return is_full(peer) ? 0 : joining(peer, msg);
+}
+
+/**
+ * dsm_bulk_waits() - should requests wait until a slot is free?
+ * @peer: peer
+ * @msg:  first one that waits, or NULL
+ *
+ * The peer has as many before them as all slots hold, and by themselves each would take a work request, a credit and,
+ * if it names a frame, a registration.
+ *
+ * Context: peer lock held.
+ * Return: true if so; then a credit comes that makes one free.
+ */
+bool dsm_bulk_waits(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
+{
+	lockdep_assert_held(&peer->lock);
+	return is_full(peer) && joining(peer, msg);
 }
 
 /**

@@ -61,6 +61,7 @@ void dsm_bulk_purge(struct dsm_peer *peer);
 const char *dsm_bulk_learn(struct dsm_peer *peer, const u8 *body, u32 len);
 void dsm_bulk_refresh(struct dsm_peer *peer);
 u32 dsm_bulk_count(const struct dsm_peer *peer, const struct dsm_msgbuf *msg);
+bool dsm_bulk_waits(const struct dsm_peer *peer, const struct dsm_msgbuf *msg);
 struct ib_sge *dsm_bulk_take_slot(struct dsm_peer *peer, struct ib_rdma_wr *rdma);
 const char *dsm_bulk_begin(struct dsm_peer *peer, u32 imm, u32 len);
 const char *dsm_bulk_next(struct dsm_peer *peer, struct dsm_rx *one, bool *last);

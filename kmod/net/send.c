@@ -258,7 +258,7 @@ static bool stage_one(struct dsm_qp *qp, unsigned int backlog)
 	    !dsm_fault_is_set(peer, DSM_FAULT_OVERRUN))
 		return false;
 	/* It waits for a slot of the ring. */
-	if (to_tx(msg)->mech == DSM_NET_BULK)
+	if (to_tx(msg)->mech == DSM_NET_BULK || (backlog == DSM_CLASS_REQ && dsm_bulk_waits(peer, msg)))
 		return false;
 	dsm_credit_use(&peer->credit, class);
 	backlog_take(&peer->backlog[backlog]);

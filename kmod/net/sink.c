@@ -41,11 +41,11 @@
 /* Frames whose keys are taken away together while other answers are awaited: one doorbell and one completion for all. */
 #define END_TOGETHER 8u
 
-/* More than one fault and its fault-around ask one home for at a time; what is beyond is copied. */
-#define SINKS 32
+/* As many as a program's largest hint needs by the ring; what is beyond is copied. */
+#define SINKS 64
 
 /* The low bits of a key are the sink's number; those above, up to 8, change each time it is lent. */
-#define NUMBER_BITS 5
+#define NUMBER_BITS 6
 static_assert(SINKS <= 1 << NUMBER_BITS);
 
 /* The immediate of a brief answer, lowest first: the key's low bits, credits, the first frame, frames less one, the number. */

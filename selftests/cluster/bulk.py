@@ -5,11 +5,10 @@
 forged_bulks and broken_while_... need a module that was built with DEBUG=1 (kmod/net/forge.c,
 kmod/net/fault.c).
 """
-import contextlib
 import errno
 
-from scene import (CALL_SECONDS, actors, bound, counters, expect, living, make_region, peer, region,
-                   status, until)
+from scene import (BULK_MIN, CALL_SECONDS, actors, bound, bulk_min, counters, expect, living,
+                   make_region, peer, region, status, until)
 from ahead import show
 from faults import check_both_know, unknown_outcome
 from sinks import PAGE, anew, xfer
@@ -17,7 +16,6 @@ import sinks
 from wire import check_no_rnr
 from vm import clock
 
-TUNABLE = "/sys/class/dsm/dsm/tunables/bulk_min"
 PAGES = 96
 STEP = 16			# bytes between changed words: records of more than half a page
 WORDS = PAGES * 4096 // STEP
@@ -39,21 +37,11 @@ FORGERIES = (
 )
 
 
-@contextlib.contextmanager
-def bulk_min(node, value):
-    """The limit for the time of the block."""
-    usual = node.read(TUNABLE).strip()
-    node.check(["sh", "-c", f"echo {value} > {TUNABLE}"])
-    yield
-    if node.alive():
-        node.check(["sh", "-c", f"echo {usual} > {TUNABLE}"])
-
-
 def packs_go_by_the_ring(c):
     """All that may, full slots, or none, by bulk_min; the home has the bytes in each case."""
     a, b = c.nodes[:2]
     for value in ("-1", "17", "x"):
-        expect(b.run(["sh", "-c", f"echo {value} > {TUNABLE}"]).status, f"bulk_min took {value}")
+        expect(b.run(["sh", "-c", f"echo {value} > {BULK_MIN}"]).status, f"bulk_min took {value}")
     for least in (1, 4, 0):
         with bulk_min(b, least), region(c, "1M", PACKS) as name, \
                 actors(name, a, b) as (home, writer):

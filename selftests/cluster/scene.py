@@ -23,6 +23,7 @@ CALL_SECONDS = 60
 PATIENCE = 4
 # How much later than the bound on a peer's silence a survivor may get its error.
 LATE_SECONDS = 1.0
+BULK_MIN = "/sys/class/dsm/dsm/tunables/bulk_min"
 
 _numbers = itertools.count(1)
 
@@ -438,3 +439,13 @@ def check_loss_is_reported(c, nodes, ident):
         expect(peer(node, ident)["reason"], f"{node.name} gives no reason for the loss of {ident}")
         said = node.dmesg().count(f"dsm: node {ident} is lost: ")
         expect(said == 1, f"the log of {node.name} names the loss of node {ident} {said} times")
+
+
+@contextlib.contextmanager
+def bulk_min(node, value):
+    """The limit for the time of the block."""
+    usual = node.read(BULK_MIN).strip()
+    node.check(["sh", "-c", f"echo {value} > {BULK_MIN}"])
+    yield
+    if node.alive():
+        node.check(["sh", "-c", f"echo {usual} > {BULK_MIN}"])

@@ -95,7 +95,7 @@ class Node(Channel):
         c = self.cluster
         words = ["console=ttyS0", "quiet", "loglevel=5", "panic=-1", "mitigations=off",
                  "tsc=reliable", f"tsc_early_khz={c.tsc_khz}", "lsm=capability",
-                 "random.trust_cpu=on", "no_timer_check",
+                 "random.trust_cpu=on", "no_timer_check", "init_on_alloc=0", "psi=0",
                  "noautogroup", "cryptomgr.notests", "log_buf_len=4M", "watchdog_thresh=30",
                  "rcupdate.rcu_cpu_stall_timeout=60", "net.ifnames=0", "pci=noaer",
                  f"dsmvm.node={self.index}", f"dsmvm.nodes={c.count}", *c.kernel_args]
