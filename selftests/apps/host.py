@@ -38,8 +38,15 @@ SPOILT = {"gauss": ["result 2 0", "result 2 0 4e-15", "input 0 8"], "lu": ["resu
           "ilink": ["result 2 0", "result 3 8", "result 3 32", "result 3 32 4e-10"],
           "water-nsquared": ["result 0 0", "result 3 24"],
           "water-spatial": ["result 0 0", "result 5 24"], "is": ["result 1 4096"], "radix": ["result 0 4096"]}
+# Trees whose likelihoods are smaller than any number; the first is too large for the reference.
+LARGEST_TREE, *LARGE_TREES = (["--generations", generations, "--children", children, "--alleles", alleles,
+                               "--evaluations", "2"]
+                              for generations, children, alleles in (("5", "4", "2"), ("3", "8", "2"), ("4", "4", "4")))
 # Trees for Ilink's reference; of the second, the loci are nearly unlinked.
-TREES = (["--generations", "3"], ["--generations", "3", "--seed", "2"], ["--children", "3", "--alleles", "5"])
+TREES = (["--generations", "3"], ["--generations", "3", "--seed", "2"], ["--children", "3", "--alleles", "5"],
+         *LARGE_TREES)
+# Other numbers, for which the host is enough.
+FURTHER = {"ilink": [LARGEST_TREE, *LARGE_TREES]}
 
 
 def _run(argv, **kw):

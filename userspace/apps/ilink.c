@@ -9,7 +9,8 @@
  * Dwarkadas et al., "Parallelization of general-linkage analysis problems", Human Heredity 44,
  * 1994: within a family, workers share out the genotypes that the parent can have. The distance
  * with the greatest likelihood is looked for by golden section: W. Press et al., "Numerical Recipes
- * in C", 2nd edition, section 10.1.
+ * in C", 2nd edition, section 10.1. Likelihoods are scaled person by person, as
+ * FASTLINK does, and the logarithms of the scales added.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -146,6 +147,8 @@ static void fill(const struct app_worker *w)
  * struct family - what a worker needs of one family
  * @parent: the one for whose genotypes factors are found
  * @part:   of each gamete, its chance
+ * @to:     likewise by child, times the power of two that brings the likelihoods below the child near 1
+ * @exponents: of these powers, summed up over the families so far; negated
  * @spouse: genotypes that the other parent can have
  * @spouses: their number
  * @from:   for one genotype of the parent, by child and haplotype of the other parent: the
@@ -154,6 +157,8 @@ static void fill(const struct app_worker *w)
 struct family {
 	const struct person *parent;
 	double part[GAMETES];
+	double to[ILINK_CHILDREN_MAX][GAMETES];
+	long exponents;
 	unsigned int *spouse;
 	size_t spouses;
 	double *from;
@@ -169,6 +174,21 @@ static void set_parts(struct family *f, double theta, double between_markers)
 				((mask >> 1 ^ mask >> 2) & 1 ? between_markers : 1 - between_markers);
 }
 
+/* Of children who have children: what was seen of a single person is not that unlikely. */
+static void scale(struct family *f)
+{
+	int k, exponent, mask;
+
+	for (k = 0; k < f->parent->children; k++) {
+		size_t child = (size_t)f->parent->child[k];
+
+		exponent = person[child].children ? ilink_exponent(s.like + child * genotypes, genotypes) : 0;
+		for (mask = 0; mask < GAMETES; mask++)
+			f->to[k][mask] = ldexp(f->part[mask], -exponent);
+		f->exponents += exponent;
+	}
+}
+
 static void find_from(struct family *f, size_t g)
 {
 	size_t other;
@@ -181,7 +201,7 @@ static void find_from(struct family *f, size_t g)
 		for (other = 0; other < haplotypes; other++) {
 			from[other] = 0;
 			for (mask = 0; mask < GAMETES; mask++)
-				from[other] += f->part[mask] * child[genotype(gamete[g][mask], other)];
+				from[other] += f->to[k][mask] * child[genotype(gamete[g][mask], other)];
 		}
 	}
 }
@@ -230,6 +250,7 @@ static void peel(const struct app_worker *w, struct family *f, unsigned int *pos
 	size_t i, end;
 
 	f->spouses = find_possible(&person[f->parent->spouse], f->spouse);
+	scale(f);
 	app_share(count, w->id, w->count, &i, &end);
 	for (; i < end; i++) {
 		size_t g = possible[i];
@@ -246,6 +267,7 @@ static double evaluate(const struct app_worker *w, struct family *f, unsigned in
 	double sum = 0;
 	size_t i, g;
 
+	f->exponents = 0;
 	for (i = persons; i-- > 0;) {
 		if (!person[i].children)
 			continue;
@@ -255,7 +277,7 @@ static double evaluate(const struct app_worker *w, struct family *f, unsigned in
 	for (g = 0; g < genotypes; g++)
 		sum += s.like[g];
 	app_barrier(w);	/* until all have seen it */
-	return log(sum);
+	return log(sum) + (double)f->exponents * M_LN2;
 }
 
 static void work(const struct app_worker *w)

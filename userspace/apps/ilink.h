@@ -52,6 +52,12 @@ size_t ilink_persons(long generations, long children);
 /* The chance of what was seen of a person at one locus, if these are the alleles. */
 double ilink_chance(const struct person *p, int locus, size_t one, size_t other);
 
+/*
+ * The likelihood of a large tree is smaller than any number, so those below each person are scaled: this is the power
+ * of two by which they are divided, which changes no digit, so that the largest of @count is between 1/2 and 1.
+ */
+int ilink_exponent(const double *like, size_t count);
+
 /* The logarithm of the likelihood of all that was seen at one locus, whatever the others are. */
 double ilink_single(const struct person *person, size_t count, int locus);
 

@@ -165,11 +165,36 @@ static double descend(const struct person *person, const struct person *p, int l
 	return sum;
 }
 
+int ilink_exponent(const double *like, size_t count)
+{
+	double most = 0;
+	int exponent;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (like[i] > most)
+			most = like[i];
+	frexp(most, &exponent);
+	return exponent;
+}
+
+/* Makes the largest one near 1; the exponent of two that it takes. */
+static int scale(double *like, size_t count)
+{
+	int exponent = ilink_exponent(like, count);
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		like[i] = ldexp(like[i], -exponent);
+	return exponent;
+}
+
 double ilink_single(const struct person *person, size_t count, int locus)
 {
 	const size_t n = ilink_alleles_at(locus);
 	double *below = app_private(count * n * n, sizeof(*below));
 	double sum = 0;
+	long exponents = 0;
 	size_t i, x, y;
 
 	for (i = count; i-- > 0;) {
@@ -185,7 +210,9 @@ double ilink_single(const struct person *person, size_t count, int locus)
 					       ilink_frequency(locus, y);
 			}
 		}
+		if (i && person[i].children)
+			exponents += scale(&below[i * n * n], n * n);
 	}
 	free(below);
-	return log(sum);
+	return log(sum) + (double)exponents * M_LN2;
 }
