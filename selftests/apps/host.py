@@ -45,8 +45,10 @@ LARGEST_TREE, *LARGE_TREES = (["--generations", generations, "--children", child
 # Trees for Ilink's reference; of the second, the loci are nearly unlinked.
 TREES = (["--generations", "3"], ["--generations", "3", "--seed", "2"], ["--children", "3", "--alleles", "5"],
          *LARGE_TREES)
-# Other numbers, for which the host is enough.
-FURTHER = {"ilink": [LARGEST_TREE, *LARGE_TREES]}
+# Other numbers, for which the host is enough, and as how many ranks: with 64 workers one octant has more bodies than
+# two workers' shares.
+FURTHER = {"ilink": [(words, RANKS) for words in (LARGEST_TREE, *LARGE_TREES)],
+           "barnes": [(["--spatial", "1", "--bodies", "32768", "--steps", "1", "--no-verify"], 32)]}
 
 
 def _run(argv, **kw):
@@ -80,16 +82,16 @@ def built(name, sources, folder):
     return host(["cc", *flags, "-o", path, *objects, "-lm", "-pthread"]), path
 
 
-def _on_threads(path, words, **kw):
+def _on_threads(path, words, ranks=RANKS, **kw):
     """host(), of a program that built() made."""
-    return host(["setarch", "-R", path, "-t", str(THREADS), *words], DSM_RANKS=str(RANKS), **kw)
+    return host(["setarch", "-R", path, "-t", str(THREADS), *words], DSM_RANKS=str(ranks), **kw)
 
 
 def ordered(name, path, ways):
-    """No accesses without order, and the checksum of the sequential run, in each way."""
-    for words in ways:
+    """No accesses without order, and the checksum of the sequential run, in each way and with further numbers."""
+    for words, ranks in [*((words, RANKS) for words in ways), *FURTHER.get(name, ())]:
         texts = []
-        wrong = (_on_threads(path, words, texts=texts) or
+        wrong = (_on_threads(path, words, ranks, texts=texts) or
                  host([os.path.join(USER, "apps/plain", name), *words], texts=texts) or
                  bench.differs(bench.parse(texts[1]), bench.parse(texts[0])))
         if wrong:

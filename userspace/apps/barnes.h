@@ -35,9 +35,9 @@ struct barnes {
 	struct cell *cell;	/* a part for each worker, the root first of all */
 	int *levels;		/* by worker: levels with cells of its own */
 	double *reach;		/* by worker: largest coordinate of its bodies */
-	int *top;		/* spatial: child for each octant of the top */
-	size_t *count;		/* spatial: bodies by worker and octant of the top */
-	unsigned int *order;	/* spatial: bodies by octant of the top */
+	int *top;		/* spatial: what is in each piece of space */
+	size_t *count;		/* spatial: bodies by worker and piece */
+	unsigned int *order;	/* spatial: bodies by piece */
 };
 
 extern struct barnes barnes;

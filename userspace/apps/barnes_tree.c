@@ -8,8 +8,9 @@
  * lock. Nobody reads a child without that lock, but for children that it knows to be cells.
  *
  * Spatial: H. Shan, J. Singh, "Parallel tree building on a range of shared address space
- * multiprocessors", IPPS 1998. The top of the tree is cut into octants, dealt out by numbers of
- * bodies. One worker builds what is in an octant, without locks, whosever the bodies are.
+ * multiprocessors", IPPS 1998. The top of the tree is cut into octants, and those with too many bodies
+ * for one worker further, until none is; these pieces are dealt out by numbers of bodies. One worker
+ * builds what is in a piece, without locks, whosever the bodies are.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,11 @@
 #define LOCKS 2048
 #define TOP_LEVELS 3
 #define TOP ((size_t)1 << 3 * TOP_LEVELS)	/* octants */
+#define TOP_CELLS ((TOP - 1) / 7)		/* above them */
+#define CUTS 448				/* of octants and their pieces, at most; see full() */
+#define PIECES (TOP + 8 * CUTS)
+#define WORKERS_FINE 64				/* of more workers, pieces are those of so many */
+#define FEW 256
 
 /* A cube of the tree. */
 struct cube {
@@ -27,14 +33,38 @@ struct cube {
 	int level;
 };
 
+/**
+ * struct cut - space in pieces, the same for all workers
+ * @pieces: their number; the first TOP are the octants of the top
+ * @inner:  the first of the eight pieces into which one was cut; 0: it is whole
+ * @bodies: how many are in it, those of all workers
+ * @start:  the first of them in barnes.order; of pieces that are whole
+ */
+struct cut {
+	size_t pieces;
+	size_t inner[PIECES], bodies[PIECES], start[PIECES];
+};
+
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Most bodies of a piece: half a worker's share. A level of the tree has at most 2 * WORKERS_FINE pieces with more. */
+static size_t full(unsigned int workers)
+{
+	return (size_t)barnes_bodies / (2 * least(workers, WORKERS_FINE)) + FEW;
+}
+
+/* A worker gets less than its share and a piece more; a tree has fewer cells than bodies, but for small ones. */
 static size_t cells_each(unsigned int workers)
 {
-	return 2 * (size_t)barnes_bodies / workers + 1024;
+	return larger(2 * (size_t)barnes_bodies / workers, 3 * full(workers)) + 1024;
 }
 
 void barnes_tree_layout(unsigned int workers)
@@ -42,8 +72,8 @@ void barnes_tree_layout(unsigned int workers)
 	barnes.cell = app_alloc(workers, cells_each(workers) * sizeof(*barnes.cell));
 	barnes.levels = app_alloc(workers, sizeof(*barnes.levels));
 	barnes.reach = app_alloc(workers, sizeof(*barnes.reach));
-	barnes.top = app_alloc(TOP, sizeof(*barnes.top));
-	barnes.count = app_alloc(workers, TOP * sizeof(*barnes.count));
+	barnes.top = app_alloc(PIECES, sizeof(*barnes.top));
+	barnes.count = app_alloc(workers, PIECES * sizeof(*barnes.count));
 	barnes.order = app_alloc((size_t)barnes_bodies, sizeof(*barnes.order));
 }
 
@@ -200,91 +230,161 @@ static size_t enter_top(const struct builder *b, const double at[3], struct cube
 	return octant;
 }
 
-/* Bodies of each octant together in barnes.order; sums of them by octant in @start. */
-static void sort_by_octant(struct builder *b, size_t start[TOP + 1])
+/* The piece that a point is in, and its cube. */
+static size_t enter_piece(const struct builder *b, const struct cut *cut, const double at[3], struct cube *c)
 {
-	size_t *count = barnes.count + b->w->id * TOP;
-	size_t *place = app_private(TOP, sizeof(*place));
-	size_t octant, i, sum = 0;
+	size_t piece = enter_top(b, at, c);
+
+	while (cut->inner[piece])
+		piece = cut->inner[piece] + (size_t)enter(c, at);
+	return piece;
+}
+
+/* Of pieces from @first on. */
+static void count_bodies(struct builder *b, struct cut *cut, size_t first)
+{
+	size_t *count = barnes.count + b->w->id * PIECES;
+	size_t piece, i;
 	unsigned int id;
 	struct cube c;
 
-	memset(count, 0, TOP * sizeof(*count));
-	for (i = 0; i < b->owned; i++)
-		count[enter_top(b, barnes.body[b->own[i]].at, &c)]++;
+	memset(count + first, 0, (cut->pieces - first) * sizeof(*count));
+	for (i = 0; i < b->owned; i++) {
+		piece = enter_piece(b, cut, barnes.body[b->own[i]].at, &c);
+		if (piece >= first)
+			count[piece]++;
+	}
 	app_barrier(b->w);
-	for (octant = 0; octant < TOP; octant++) {
-		start[octant] = sum;
-		for (id = 0; id < b->w->count; id++) {
-			if (id == b->w->id)
-				place[octant] = sum;
-			sum += barnes.count[id * TOP + octant];
+	for (piece = first; piece < cut->pieces; piece++) {
+		cut->bodies[piece] = 0;
+		for (id = 0; id < b->w->count; id++)
+			cut->bodies[piece] += barnes.count[id * PIECES + piece];
+	}
+}
+
+/* Cuts whatever is too full, until nothing is. */
+static void make_cut(struct builder *b, struct cut *cut)
+{
+	size_t most = full(b->w->count);
+	size_t piece, first = 0, end = 0;
+
+	memset(cut->inner, 0, sizeof(cut->inner));
+	for (cut->pieces = TOP; cut->pieces > end; first = end) {
+		count_bodies(b, cut, first);
+		end = cut->pieces;
+		for (piece = first; piece < end && cut->pieces < PIECES; piece++) {
+			if (cut->bodies[piece] <= most)
+				continue;
+			cut->inner[piece] = cut->pieces;
+			cut->pieces += 8;
 		}
 	}
-	start[TOP] = sum;
+}
+
+/* Places of a piece's bodies, or of its pieces', behind @sum others; how many there are up to there. */
+static size_t order_piece(struct cut *cut, size_t piece, size_t sum)
+{
+	size_t i;
+
+	if (cut->inner[piece]) {
+		for (i = 0; i < 8; i++)
+			sum = order_piece(cut, cut->inner[piece] + i, sum);
+		return sum;
+	}
+	cut->start[piece] = sum;
+	return sum + cut->bodies[piece];
+}
+
+/* Bodies of each piece together in barnes.order, pieces in the order of the tree. */
+static void sort_by_piece(struct builder *b, struct cut *cut)
+{
+	size_t *place = app_private(PIECES, sizeof(*place));
+	size_t piece, i, sum = 0;
+	unsigned int id;
+	struct cube c;
+
+	for (piece = 0; piece < TOP; piece++)
+		sum = order_piece(cut, piece, sum);
+	for (piece = 0; piece < cut->pieces; piece++) {
+		place[piece] = cut->start[piece];
+		for (id = 0; id < b->w->id; id++)
+			place[piece] += barnes.count[id * PIECES + piece];
+	}
 	for (i = 0; i < b->owned; i++) {
-		octant = enter_top(b, barnes.body[b->own[i]].at, &c);
-		barnes.order[place[octant]++] = b->own[i];
+		piece = enter_piece(b, cut, barnes.body[b->own[i]].at, &c);
+		barnes.order[place[piece]++] = b->own[i];
 	}
 	app_barrier(b->w);
 	free(place);
 }
 
-/* What is in one octant of the top: nothing, a body, or a cell that this worker makes. */
-static int build_octant(struct builder *b, const unsigned int *bodies, size_t count)
+/* What is in a piece that has bodies: a body, or a cell that this worker makes. */
+static int build_piece(struct builder *b, const struct cut *cut, size_t piece)
 {
+	const unsigned int *bodies = barnes.order + cut->start[piece];
 	struct cube c;
 	size_t i;
 	int number;
 
-	if (count < 2)
-		return count ? BARNES_BODY(bodies[0]) : BARNES_NONE;
-	enter_top(b, barnes.body[bodies[0]].at, &c);
-	number = new_cell(b, TOP_LEVELS);
-	for (i = 0; i < count; i++)
+	if (cut->bodies[piece] == 1)
+		return BARNES_BODY(bodies[0]);
+	enter_piece(b, cut, barnes.body[bodies[0]].at, &c);
+	number = new_cell(b, c.level);
+	for (i = 0; i < cut->bodies[piece]; i++)
 		insert(b, bodies[i], number, c, false);
 	return number;
 }
 
-/* Cells above @count children of the top, for the first worker. */
-static int build_top(struct builder *b, const int *children, size_t count, int level)
+/* What stands for a piece in the tree; cells of those that were cut, for the first worker. */
+static int join_piece(struct builder *b, const struct cut *cut, size_t piece, int level)
+{
+	int number, octant;
+
+	if (!cut->inner[piece])
+		return cut->bodies[piece] ? barnes.top[piece] : BARNES_NONE;
+	number = new_cell(b, level);
+	for (octant = 0; octant < 8; octant++)
+		barnes.cell[number].child[octant] =
+			join_piece(b, cut, cut->inner[piece] + (size_t)octant, level + 1);
+	return number;
+}
+
+/* Likewise cells above @count octants of the top. */
+static int join_top(struct builder *b, const struct cut *cut, size_t octants, size_t count, int level)
 {
 	int number, octant;
 
 	if (count == 1)
-		return *children;
+		return join_piece(b, cut, octants, level);
 	number = new_cell(b, level);
 	for (octant = 0; octant < 8; octant++)
 		barnes.cell[number].child[octant] =
-			build_top(b, children + (size_t)octant * count / 8, count / 8, level + 1);
+			join_top(b, cut, octants + (size_t)octant * count / 8, count / 8, level + 1);
 	return number;
 }
 
 static void build_spatial(struct builder *b)
 {
-	size_t *start = app_private(TOP + 1, sizeof(*start));
-	size_t octant, first, end;
+	struct cut *cut = app_private(1, sizeof(*cut));
+	size_t piece, first, end;
+	int used;
 
-	if (!b->w->id) {
-		/* The root must be the first cell, so the top gets its cells before its children are known. */
-		memset(barnes.top, 0, TOP * sizeof(*barnes.top));
-		build_top(b, barnes.top, TOP, 0);
-	}
-	sort_by_octant(b, start);
+	make_cut(b, cut);
+	sort_by_piece(b, cut);
+	if (!b->w->id)	/* the first cells are those of join_top(), the root before all */
+		b->used = (int)(TOP_CELLS + (cut->pieces - TOP) / 8);
 	app_share((size_t)barnes_bodies, b->w->id, b->w->count, &first, &end);
-	for (octant = 0; octant < TOP; octant++)
-		if (start[octant] >= first && start[octant] < end)
-			barnes.top[octant] = build_octant(b, barnes.order + start[octant],
-							  start[octant + 1] - start[octant]);
+	for (piece = 0; piece < cut->pieces; piece++)
+		if (!cut->inner[piece] && cut->bodies[piece] && cut->start[piece] >= first && cut->start[piece] < end)
+			barnes.top[piece] = build_piece(b, cut, piece);
 	app_barrier(b->w);
 	if (!b->w->id) {
-		int used = b->used;
-
-		b->used = 0;	/* the same cells again */
-		build_top(b, barnes.top, TOP, 0);
+		used = b->used;
+		b->used = 0;
+		join_top(b, cut, 0, TOP, 0);
 		b->used = used;
 	}
-	free(start);
+	free(cut);
 }
 
 /* Mass, centre and cost of a cell, from those of its children. */
