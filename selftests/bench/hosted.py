@@ -9,6 +9,7 @@ import io
 import math
 import os
 import sys
+import tempfile
 import types
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -127,6 +128,7 @@ class Faked(programs.Bench):
     """Runs that print what they are told to; those of policies in `broken` fail, those of `spoilt` compute nonsense."""
 
     broken, spoilt, alone_fails = (), (), False
+    seconds_of = (3.0, 2.0)	# without dsm, and with it
     policy = None
 
     def alone(self, name, words=None, thp=None):
@@ -141,7 +143,7 @@ class Faked(programs.Bench):
         if self.policy in self.broken or (self.alone_fails and not self.policy):
             return programs.Failed("no end after 9 s")
         said = "f00d" if self.policy in self.spoilt else "beef"
-        text = printed(f"sum={said}", 2.0 if self.policy else 3.0)
+        text = printed(f"sum={said}", self.seconds_of[bool(self.policy)])
         return [{**programs.parse(text), "counters": dict(COUNTERS), "homes": "h"}] * repetitions
 
 
@@ -171,6 +173,57 @@ def failed():
     good &= check("papers.failed_words", tables.heading("lu", rows[:1]) == "lu --size tiny", f"{rows[0]}")
     return good & check("papers.no_time_without_dsm", "failed" in rows[0] and rows[1]["run"]["speedup"] is None and
                         not rows[1]["run"]["verified"] and "no time without dsm" in rows[1]["cells"], f"{rows[:2]}")
+
+
+def no_time():
+    """Runs that are too short for their clock: no ratio, and it is said; all files are there."""
+    paper = script("papers")
+    bench = Faked(None, "tiny", False, 5, [1, 2, 4])
+    bench.presets, bench.seconds_of = list(papergoals.POLICIES), (0.0, 0.0)
+    measured = {}
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        for key, table in paper.TABLES.items():
+            measured[key] = []
+            paper.measure([name for name in ("lu", "matmul") if name in table.programs], bench, table, measured[key])
+    rows = [row for table in measured.values() for _, lines in table for row in lines if "run" in row]
+    good = check("papers.no_time_rows", len(rows) > 50 and not any(row.get("speedup") or row.get("parts") for row in rows),
+                 f"{rows}")
+    good &= check("papers.no_time_said", f"{papergoals.LU_MOVES}, pad=0" in text.getvalue() and
+                  any(row["cells"][:2] == ["0.00", tables.UNKNOWN] for row in rows), text.getvalue())
+    runs = [run for run in bench.runs.values() if run["program"] == "lu"]
+    found = papergoals.evaluate(runs, ["lu"], lambda name: paper.TABLES["goals"].words(bench, name), (),
+                                tables.lu_by_rows(bench), tables.lu_dealt(bench))
+    of_times = [g for g in found if "diffs" not in g["goal"]]
+    good &= check("papers.no_time_goals", len(of_times) == 4 and all(
+        g["ratio"] is None and g["reached"] is None and g["note"] == papergoals.NO_TIME for g in of_times), f"{found}")
+    shares = [tables.handlers(runs[0] | {"nodes": 2}), *tables.breakdown(runs[0], tables.HLRC_PARTS).values()]
+    good &= check("papers.no_time_shares", not any(shares) and papergoals.where(runs[0] | {"nodes": 2}) == "", f"{shares}")
+    return good & kept(paper, measured)
+
+
+def kept(paper, measured):
+    """What was measured is in the files before goals are evaluated, and if that goes wrong."""
+    def measure_all(args, cpus, todo, report):
+        report.measured.update((table.key, measured[table.key]) for table in todo)
+        report.heads.update((table.key, f"head of {cpus}, {args.size}") for table in todo)
+
+    def goals_of(args, report):
+        raise ZeroDivisionError(f"{args.size}: {len(report.measured)} tables")
+
+    paper.measure_all, paper.goals_of, said = measure_all, goals_of, ""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        paths = [os.path.join(folder, name) for name in ("a.json", "a.html")]
+        words, sys.argv = sys.argv, ["papers", "--table", "all", "--size", "tiny", "--json", paths[0], "--html", paths[1]]
+        try:
+            paper.main()
+        except ZeroDivisionError as e:
+            said = str(e)
+        finally:
+            sys.argv = words
+        texts = [open(path, encoding="utf-8").read() if os.path.exists(path) else "" for path in paths]
+    wanted = (f'"{papergoals.LU_MOVES}', papergoals.LU_MOVES)
+    lost = [text[:200] for text, part in zip(texts, wanted) if part not in text or "head of 2, tiny" not in text]
+    return check("papers.files_first", "6 tables" in said and not lost, f"{said}: {lost}")
 
 
 def words():
@@ -333,7 +386,7 @@ def lower():
 
 def main():
     """All of them; True if all was well."""
-    return all([results(), waits(), mended(), failed(), words(), theirs(), head(), goals(), goals_rows(), lower()])
+    return all([results(), waits(), mended(), failed(), no_time(), words(), theirs(), head(), goals(), goals_rows(), lower()])
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ ONE = "home=first-touch"
 LU_WORDS = ("--pad", "0")	# columns of tiles have owners, two of whom share a page where they meet
 LU_OLD, LU_MOVES = "preset=csm-none,home=first-touch", "preset=csm-none-mg"
 WANTED = 5	# runs behind a median
+NO_TIME = "not known: a time is missing, or none that could be told"
 PAGE_BYTES = 4096
 
 
@@ -89,10 +90,16 @@ def evaluated(goal, program, ratio, bound, most, note, miss=None, above=False):
             "note": note}
 
 
+def compared(goal, program, run, other, bound, most, note, miss=None):
+    """A goal of the times of two runs."""
+    ratio = programs.ratio(run["seconds"], other["seconds"])
+    return evaluated(goal, program, ratio, bound, most, NO_TIME if ratio is None else note, miss)
+
+
 def where(run):
     """Where the time of all its nodes goes, in words."""
     parts = {**tables.breakdown(run, tables.HLRC_PARTS), "handlers": tables.handlers(run)}
-    return ", ".join(f"{part} {percent(share)}" for part, share in parts.items() if share >= 0.01)
+    return ", ".join(f"{part} {percent(share)}" for part, share in parts.items() if share and share >= 0.01)
 
 
 def medians(run):
@@ -104,16 +111,16 @@ def ceiling(runs):
     """What two guests could reach if memory were shared for nothing: they compute slower beside each other. None: not measured."""
     together = [run for run in runs if run.get("at_once") == NODES]
     alone = [run for run in runs if not run["nodes"] and not run["thp"] and "at_once" not in run]
-    return NODES * alone[0]["seconds"] / together[0]["seconds"] if alone and together else None
+    return programs.ratio(NODES * alone[0]["seconds"], together[0]["seconds"]) if alone and together else None
 
 
 def speedup(program, runs, bound, most=None):
     """The best preset's, on two guests. most: of ceiling()."""
     goal = "speedup of the best preset"
-    runs = [run for run in runs if run["speedup"]]
-    if not runs:
-        return evaluated(goal, program, None, bound, False, "not measured")
-    best = max(runs, key=lambda run: run["speedup"])
+    known = [run for run in runs if run["speedup"]]
+    if not known:
+        return evaluated(goal, program, None, bound, False, NO_TIME if runs else "not measured")
+    best = max(known, key=lambda run: run["speedup"])
     beside = f"; {most:.2f} if sharing cost nothing" if most else ""
     return evaluated(goal, program, best["speedup"], bound, False,
                      f"{best['policy']}: {where(best)}{beside}{medians(best)}", above=program in SHARED)
@@ -127,9 +134,9 @@ def against_old(program, runs):
         return evaluated(goal, program, None, 1.1, False, "not measured: both are needed")
     worse = max(old, key=lambda run: run["seconds"])
     best = min(runs, key=lambda run: run["seconds"])
-    return evaluated(goal, program, worse["seconds"] / best["seconds"], 1.1, False,
-                     f"{best['policy']} {best['seconds']:.2f} s, {worse['policy']} {worse['seconds']:.2f} s"
-                     f"{medians(best)}")
+    return compared(goal, program, worse, best, 1.1, False,
+                    f"{best['policy']} {best['seconds']:.2f} s, {worse['policy']} {worse['seconds']:.2f} s"
+                    f"{medians(best)}")
 
 
 def spread(run):
@@ -151,22 +158,22 @@ def auto(program, runs, refused):
     (least, most), (best_least, best_most) = spread(own[0]), spread(best)
     note = (f"{own[0]['seconds']:.2f} s ({least:.2f}-{most:.2f}) against {best['policy']} {best['seconds']:.2f} s "
             f"({best_least:.2f}-{best_most:.2f}), of {len(fixed)} fixed")
-    return evaluated(goal, program, own[0]["seconds"] / best["seconds"], 1.1, True, note + medians(own[0]),
-                     least > 1.1 * best_most)
+    return compared(goal, program, own[0], best, 1.1, True, note + medians(own[0]), least > 1.1 * best_most)
 
 
 def one_thread(program, runs):
     """On a node alone against the plain build, huge pages off for both; beside it with them."""
     goal = "one thread on one node against the plain build, huge pages off"
-    ratios = {}
+    pairs = {}
     for thp in ("never", "always"):
         plain = [run for run in runs if run["thp"] == thp and not run["nodes"] and "at_once" not in run]
         dsm = [run for run in runs if run["thp"] == thp and run["nodes"] == 1 and run["threads"] == 1]
-        ratios[thp] = (dsm[0]["seconds"] / plain[0]["seconds"], dsm[0]) if plain and dsm else None
-    if not ratios["never"]:
+        pairs[thp] = (dsm[0], plain[0]) if plain and dsm else None
+    if not pairs["never"]:
         return evaluated(goal, program, None, 1.05, True, "not measured")
-    beside = f"huge pages always: {ratios['always'][0]:.3f}" if ratios["always"] else "huge pages always: not measured"
-    return evaluated(goal, program, ratios["never"][0], 1.05, True, beside + medians(ratios["never"][1]))
+    beside = programs.ratio(*(run["seconds"] for run in pairs["always"])) if pairs["always"] else None
+    beside = "huge pages always: " + ("not measured" if beside is None else f"{beside:.3f}")
+    return compared(goal, program, *pairs["never"], 1.05, True, beside + medians(pairs["never"][0]))
 
 
 def lu_diffs(runs, words, way, own_homes=True):

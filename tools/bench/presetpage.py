@@ -62,6 +62,9 @@ def draw(directory, runs, kernel, terminals=plots.TERMINALS):
     """Bars of the time of a program, the first preset's is 100, stacked by where it goes; False without gnuplot."""
     if not plots.drawable():
         return False
+    runs = [run for run in runs if run["seconds"]]
+    if not runs:
+        return True	# nothing that could be drawn
     first, name = runs[0]["seconds"], runs[0]["program"]
     series = [(part, {run["preset"]: 100 * run["breakdown"][part] * run["seconds"] / first for run in runs})
               for part in runs[0]["breakdown"]]

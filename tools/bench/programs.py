@@ -246,6 +246,11 @@ def huge_pages(c, setting=None):
     return before
 
 
+def ratio(time, other):
+    """Of two times; None if one is none that could be told."""
+    return time / other if time and other else None
+
+
 def whole_ns(run):
     """Time of all its workers."""
     return run["seconds"] * run["nodes"] * run.get("threads", 1) * 1e9
@@ -306,7 +311,7 @@ class Bench:
         return self.runs[key]
 
     def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, **homes):
-        """A run, the one with the median time; its speedup is None if it has never run without dsm.
+        """A run, the one with the median time; its speedup is None if it has never run without dsm, or in no time.
 
         homes: as shared() takes them.
         """
@@ -338,4 +343,4 @@ class Bench:
         facts = self._facts(got)
         return {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy, "thp": thp,
                 "region_mib": mib, "verified": known, "own_homes": "homes" not in homes,
-                "speedup": before["seconds"] / facts["seconds"] if known else None, **facts}
+                "speedup": ratio(before["seconds"], facts["seconds"]) if known else None, **facts}

@@ -34,18 +34,22 @@ CASHMERE_PARTS = (("protocol", ("ns_protocol",)), ("page locks", ("ns_wait_page_
                   ("message", ("ns_wait_page", "ns_wait_release")))
 HLRC_PARTS = (("page", ("ns_wait_page",)), ("lock", ("ns_wait_lock", "ns_wait_flag")), ("barrier", ("ns_wait_barrier",)),
               ("diffs", ("ns_wait_release", "ns_wait_page_lock")), ("overhead", ("ns_protocol",)))
+UNKNOWN = "-"	# of a program that ran in no time that its clock could tell
 SIZES = ("msgs_below_256", "msgs_below_1k", "msgs_below_4k", "msgs_larger")
 
 
 def breakdown(run, parts):
-    """Shares of all nodes' time: the program's own first."""
+    """Shares of all nodes' time: the program's own first; None each of no time."""
+    if not programs.whole_ns(run):
+        return dict.fromkeys(("computing", *(part for part, _ in parts)))
     shares = {part: sum(run["counters"].get(key, 0) for key in keys) / programs.whole_ns(run) for part, keys in parts}
     return {"computing": max(0.0, 1 - sum(shares.values())), **shares}
 
 
 def handlers(run):
-    """Share of the time that message handlers ran, during all else."""
-    return run["counters"].get("ns_message", 0) / programs.whole_ns(run)
+    """Share of the time that message handlers ran, during all else; None of no time."""
+    whole = programs.whole_ns(run)
+    return run["counters"].get("ns_message", 0) / whole if whole else None
 
 
 def count(n):
@@ -54,8 +58,8 @@ def count(n):
 
 
 def percent(share):
-    """A share."""
-    return f"{100 * share:.1f} %"
+    """A share; None: nobody knows."""
+    return UNKNOWN if share is None else f"{100 * share:.1f} %"
 
 
 def ours(label, run, cells, parts=None):
@@ -64,9 +68,11 @@ def ours(label, run, cells, parts=None):
         return {"label": label, "cells": [f"not here: {run}"]}
     if isinstance(run, Failed):
         return {"label": label, "cells": [f"failed: {run}"], "failed": str(run)}
-    speedup = "no time without dsm" if run["speedup"] is None else f"{run['speedup']:.2f}"
+    speedup = "no time without dsm"
+    if run["verified"]:
+        speedup = UNKNOWN if run["speedup"] is None else f"{run['speedup']:.2f}"
     return {"label": label, "cells": [f"{run['seconds']:.2f}", speedup, *cells(run)], "run": run,
-            "speedup": run["speedup"], "parts": breakdown(run, parts) if parts else None}
+            "speedup": run["speedup"], "parts": breakdown(run, parts) if parts and programs.whole_ns(run) else None}
 
 
 def before(run, words=()):

@@ -357,7 +357,7 @@ static void print_result(const char *wrong)
 	printf("%s:", program->name);
 	for (o = program->options; o->name; o++)
 		printf(" %s=%ld", o->name, *o->value);
-	printf(" ranks=%u threads=%u time_s=%.3f", first.ranks, first.threads, time_s);
+	printf(" ranks=%u threads=%u time_s=%.6f", first.ranks, first.threads, time_s);
 	if (program->sum)
 		printf(" sum=%016llx", (unsigned long long)sum);
 	else
