@@ -5,9 +5,10 @@
  * process, with pthreads' barriers and locks. On the host, under ThreadSanitizer, this tells
  * whether a program orders all its accesses, which is what it needs on any memory of dsm.
  *
- * $DSM_SPOIL is "input N OFFSET" or "result N OFFSET": before or after the work, eight bytes at this offset
- * of the Nth piece of memory that the program asked for become what is no number, as two floats or as a double. With
- * a number behind it the double there grows by so much instead, or, if "float" follows, the float.
+ * $DSM_SPOIL is "input N OFFSET", "result N OFFSET" or "checked N OFFSET": before the work, after it, or after the
+ * program has looked at its result by itself and before it compares it with that of one thread, eight bytes at this
+ * offset of the Nth piece of memory that the program asked for become what is no number, as two floats or as a double.
+ * With a number behind it the double there grows by so much instead, or, if "float" follows, the float.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -33,11 +34,6 @@ static struct {
 static unsigned int pieces;
 
 static void (*worker_body)(const struct app_worker *w);
-
-bool memory_is_shared(void)
-{
-	return true;
-}
 
 /* $DSM_RANKS is how many ranks there would be. */
 void memory_open(const char *region, struct app_worker *first)
@@ -97,6 +93,13 @@ static void spoil(const char *when)
 		grow(piece[number].at + offset, more, words > 4 && !strcmp(type, "float"));
 	else
 		memcpy(piece[number].at + offset, &no_number, sizeof(no_number));
+}
+
+/* app.c asks between both checks. */
+bool memory_is_shared(void)
+{
+	spoil("checked");
+	return true;
 }
 
 void memory_need(size_t bytes)
