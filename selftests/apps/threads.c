@@ -8,7 +8,7 @@
  * $DSM_SPOIL is "input N OFFSET", "result N OFFSET" or "checked N OFFSET": before the work, after it, or after the
  * program has looked at its result by itself and before it compares it with that of one thread, eight bytes at this
  * offset of the Nth piece of memory that the program asked for become what is no number, as two floats or as a double.
- * With a number behind it the double there grows by so much instead, or, if "float" follows, the float.
+ * With a number behind it the double there grows by so much instead, or, if "float" or "int" follows, what is named.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -56,15 +56,20 @@ void *memory_at(size_t offset, size_t bytes)
 	return at;
 }
 
-static void grow(char *at, double more, bool single)
+static void grow(char *at, double more, const char *type)
 {
 	double d;
 	float f;
+	int i;
 
-	if (single) {
+	if (!strcmp(type, "float")) {
 		memcpy(&f, at, sizeof(f));
 		f += (float)more;
 		memcpy(at, &f, sizeof(f));
+	} else if (!strcmp(type, "int")) {
+		memcpy(&i, at, sizeof(i));
+		i += (int)more;
+		memcpy(at, &i, sizeof(i));
 	} else {
 		memcpy(&d, at, sizeof(d));
 		d += more;
@@ -76,7 +81,7 @@ static void spoil(const char *when)
 {
 	static const uint64_t no_number = 0x7ff800007ff80000;
 	const char *text = getenv("DSM_SPOIL");
-	char word[16], type[16];
+	char word[16], type[16] = "double";
 	unsigned int number;
 	size_t offset;
 	double more;
@@ -90,7 +95,7 @@ static void spoil(const char *when)
 	if (strcmp(word, when))
 		return;
 	if (words > 3)
-		grow(piece[number].at + offset, more, words > 4 && !strcmp(type, "float"));
+		grow(piece[number].at + offset, more, type);
 	else
 		memcpy(piece[number].at + offset, &no_number, sizeof(no_number));
 }

@@ -351,8 +351,11 @@ static const char *right(void)
 	unsigned int seen = 0;
 	int i;
 
-	for (i = 0; i < cities; i++)
+	for (i = 0; i < cities; i++) {
+		if (best->city[i] < 0 || best->city[i] >= cities)
+			return app_text("the best tour has a city %d", best->city[i]);
 		seen |= 1u << best->city[i];
+	}
 	if (seen != (1u << cities) - 1)
 		return "the best tour leaves out a city";
 	if (tour_length(best->city) != best->length)
