@@ -38,7 +38,7 @@ SPOILT = {"gauss": ["result 2 0", "result 2 0 4e-15", "input 0 8"], "lu": ["resu
           "ilink": ["result 2 0", "result 3 8", "result 3 32", "result 3 32 4e-10"],
           "water-nsquared": ["result 0 0", "result 3 24"],
           "water-spatial": ["result 0 0", "result 5 24"], "is": ["result 1 4096"], "radix": ["result 0 4096"],
-          # No city; one twice; a length that is not the tour's; and nothing to search, so that the greedy tour is the best.
+          # No city; one twice; a length that is not the tour's; nothing to search, so that the greedy tour is the best.
           "tsp": ["result 1 0", "result 1 4 1 int", "result 1 0 1 int", "input 0 0 -1 int"]}
 # What compares with the run of one thread: all but those whose look at the result is enough.
 COMPARING = tuple(name for name in SPOILT if name != "tsp")
@@ -70,6 +70,16 @@ def host(argv, status=0, says="", texts=None, **env):
     if texts is not None:
         texts.append(r.stdout + r.stderr)
     return None if says in r.stdout + r.stderr else f"no '{says}': {r.stdout}{r.stderr}"
+
+
+def linked(name):
+    """libdsm is what the program needs, and not what it needs without dsm."""
+    for path, wanted in (("apps", True), ("apps/plain", False)):
+        r = _run(["readelf", "-d", os.path.join(USER, path, name)])
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", r.stdout)
+        if r.returncode or not needed or any(library.startswith("libdsm") for library in needed) != wanted:
+            return f"{path}: needs {needed}{r.stderr}"
+    return None
 
 
 def built(name, sources, folder):

@@ -22,7 +22,8 @@ def _run(way, preset, nodes, threads):
 
 
 def _least_used(used, nodes, threads):
-    return min(PRESETS, key=lambda preset: (used[preset, "nodes", nodes], used[preset, "threads", threads], used[preset]))
+    return min(PRESETS, key=lambda preset: (used[preset, "nodes", nodes], used[preset, "threads", threads],
+                                            used[preset]))
 
 
 def rotation(ways):
@@ -73,8 +74,11 @@ def _missing(wanted, runs):
 
 
 def gaps(ways):
-    """What does not occur, or None: all pairs with every way of a program in product(); in rotation() each way with every
-    number of threads, on one node and on more, and each preset with both on one node and on two."""
+    """What does not occur, or None.
+
+    product(): all pairs, for each program with its ways. rotation(): each way with every number of threads, on one node
+    and on more, under two presets; each preset with every number of threads, on one node and on two.
+    """
     policies = [(f"preset={preset}",) for preset in PRESETS]
     everything, turns = product(ways, "1/1"), rotation(ways)
     for program in dict.fromkeys(name for name, _ in ways):
