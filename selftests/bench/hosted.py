@@ -131,12 +131,17 @@ class Faked(programs.Bench):
     seconds_of = (3.0, 2.0)	# without dsm, and with it
     policy = None
 
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.replayed = []	# homes that runs were given
+
     def alone(self, name, words=None, thp=None):
         self.policy = None
         return super().alone(name, words, thp)
 
     def _run(self, before, name, count, policy, *rest):
         self.policy = policy
+        self.replayed += [homes["homes"] for homes in rest[-1:] if "homes" in homes]
         return super()._run(before, name, count, policy, *rest)
 
     def _attempt(self, what, thp, repetitions):
@@ -186,8 +191,8 @@ def no_time():
             measured[key] = []
             paper.measure([name for name in ("lu", "matmul") if name in table.programs], bench, table, measured[key])
     rows = [row for table in measured.values() for _, lines in table for row in lines if "run" in row]
-    good = check("papers.no_time_rows", len(rows) > 50 and not any(row.get("speedup") or row.get("parts") for row in rows),
-                 f"{rows}")
+    good = check("papers.no_time_rows", len(rows) > 50 and not any(row.get("speedup") or row.get("parts")
+                                                                   for row in rows), f"{rows}")
     good &= check("papers.no_time_said", f"{papergoals.LU_MOVES}, pad=0" in text.getvalue() and
                   any(row["cells"][:2] == ["0.00", tables.UNKNOWN] for row in rows), text.getvalue())
     runs = [run for run in bench.runs.values() if run["program"] == "lu"]
@@ -197,7 +202,8 @@ def no_time():
     good &= check("papers.no_time_goals", len(of_times) == 4 and all(
         g["ratio"] is None and g["reached"] is None and g["note"] == papergoals.NO_TIME for g in of_times), f"{found}")
     shares = [tables.handlers(runs[0] | {"nodes": 2}), *tables.breakdown(runs[0], tables.HLRC_PARTS).values()]
-    good &= check("papers.no_time_shares", not any(shares) and papergoals.where(runs[0] | {"nodes": 2}) == "", f"{shares}")
+    good &= check("papers.no_time_shares", not any(shares) and not papergoals.where(runs[0] | {"nodes": 2}),
+                  f"{shares}")
     return good & kept(paper, measured)
 
 
@@ -213,7 +219,8 @@ def kept(paper, measured):
     paper.measure_all, paper.goals_of, said = measure_all, goals_of, ""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         paths = [os.path.join(folder, name) for name in ("a.json", "a.html")]
-        words, sys.argv = sys.argv, ["papers", "--table", "all", "--size", "tiny", "--json", paths[0], "--html", paths[1]]
+        words, sys.argv = sys.argv, ["papers", "--table", "all", "--size", "tiny", "--json", paths[0],
+                                     "--html", paths[1]]
         try:
             paper.main()
         except ZeroDivisionError as e:
@@ -266,7 +273,7 @@ def theirs():
 
 
 def head():
-    """What the numbers depend on."""
+    """What the numbers depend on, and the papers', for each table."""
     paper = script("papers")
     facts = {"guests": 2, "vcpus": 1, "guest_mib": 1024, "kernel": "6.12.9", "page_kib": 4, "huge_pages": "madvise",
              "accelerator": "TCG", "sharing": "as it comes", "host_cpus": 2, "host_cpu": "a processor",
@@ -275,7 +282,66 @@ def head():
              "short": False, "limit_s": 600}
     text = paper.head(argparse.Namespace(repetitions=None), facts, paper.TABLES["goals"])
     lost = [str(value) for key, value in facts.items() if key != "short" and str(value) not in text]
-    return check("papers.head", not lost and "the median of 5" in text, f"{lost}: {text}")
+    good = check("papers.head", not lost and "the median of 5" in text, f"{lost}: {text}")
+    lost = []
+    for key, table in paper.TABLES.items():
+        text = paper.head(argparse.Namespace(repetitions=None), facts, table)
+        lost += [(key, words) for words in (table.differs, *(f"{name}: {seeds.PAPERS[name]}" for name in table.papers))
+                 if not words or words not in text]
+    shown = {name for table in paper.TABLES.values() for name in table.papers}
+    return good & check("papers.heads_of_papers", not lost and shown == set(seeds.PAPERS), f"{lost}, {shown}")
+
+
+class Guest:
+    """A guest where every command ends well; `said`: the commands, and what was written into files."""
+
+    def __init__(self, index, said):
+        self.index, self.said = index, said
+
+    def run(self, argv):
+        """One command."""
+        self.said.append(" ".join(argv))
+        return types.SimpleNamespace(status=0, out=printed("sum=00ff"), err="")
+
+    check = run
+
+    def start(self, argv, env):
+        """A command that has ended."""
+        self.said.append(f"{env['DSM_RANK']} of {env['DSM_RANKS']}: {' '.join(argv)}")
+        return Job(0, printed("sum=00ff"))
+
+    def write(self, text, path):
+        """A file."""
+        self.said.append((path, text))
+
+    def read(self, path):
+        """What dsmctl wrote into it."""
+        return f"homes of {path}"
+
+
+def replayed():
+    """Homes of one run are loaded for another: for each preset of Cashmere's table, and dealt ones for the goals."""
+    said = []
+    c = types.SimpleNamespace(nodes=[Guest(i, said) for i in range(2)])
+    first = programs.shared(c, "lu", ["--n", "3"], 2, "preset=csm-dms", 60, 16, keep_homes=True)
+    save, load = (f"dsmctl homes {word} {programs.REGION} {programs.HOMES}" for word in ("save", "load"))
+    good = check("papers.homes_kept", first.get("homes") == f"homes of {programs.HOMES}" and load not in said and
+                 "/work/lu" in said[-3] and said[-2] == save, f"{said}")
+    said.clear()
+    programs.shared(c, "lu", ["--n", "3"], 2, "preset=csm-s", 60, 16, homes=first["homes"])
+    good &= check("papers.homes_loaded", "region create" in said[0] and save not in said and
+                  said[1:3] == [(programs.HOMES, first["homes"].encode()), load] and
+                  sum("/work/lu" in words for words in said[3:]) == 2, f"{said}")
+    bench = Faked(None, "tiny", False, 1, [2])
+    rows = [row for row in tables.Cashmere().rows(bench, "lu") if row.get("run", {}).get("nodes")]
+    wanted = 2 * (len(seeds.CASHMERE_PRESETS) + 1)	# by columns and by rows
+    good &= check("papers.homes_of_rows", len(rows) == wanted and not any(row["run"]["own_homes"] for row in rows) and
+                  bench.replayed == ["h"] * wanted and "its own" not in f"{rows}", f"{bench.replayed}, {rows}")
+    bench = Faked(None, "small", False, 1, [2, 4])
+    bench.presets = []
+    rows = [row for row in papergoals.Goals().rows(bench, "lu") if row.get("run", {}).get("own_homes") is False]
+    return good & check("papers.homes_dealt", len(rows) == 2 and all("homes dealt" in row["label"] for row in rows) and
+                        all(homes.startswith("0 0 1\n1 1 1\n") for homes in bench.replayed), f"{rows}")
 
 
 def run_of(name, seconds, policy=None, **more):
@@ -386,7 +452,8 @@ def lower():
 
 def main():
     """All of them; True if all was well."""
-    return all([results(), waits(), mended(), failed(), no_time(), words(), theirs(), head(), goals(), goals_rows(), lower()])
+    return all([results(), waits(), mended(), failed(), no_time(), words(), theirs(), head(), replayed(), goals(),
+                goals_rows(), lower()])
 
 
 if __name__ == "__main__":
