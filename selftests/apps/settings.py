@@ -55,9 +55,9 @@ def product(ways, part):
         of_program.setdefault(way[0], []).append(way)
     every = []
     for mine in of_program.values():
-        for i, preset in enumerate(PRESETS):
-            values = [*itertools.product(FEW, THREADS), (MANY, THREADS[i // len(mine) % len(THREADS)])]
-            every += [_run(mine[(i + j) % len(mine)], preset, *value) for j, value in enumerate(values)]
+        values = (*itertools.product(FEW, THREADS), (MANY, None))
+        every += [_run(mine[(i + j) % len(mine)], preset, nodes, threads or THREADS[i // len(mine) % len(THREADS)])
+                  for j, (nodes, threads) in enumerate(values) for i, preset in enumerate(PRESETS)]
     return every[number - 1::parts]
 
 
