@@ -178,7 +178,8 @@ class Cashmere(Table):
     more = CASHMERE_WORDS
     differs = ("LU deals columns of tiles out to nodes, as the paper's; how its matrix lies in memory is "
                f"{seeds.UNTOLD}: here by columns, where few pages have two writers, and, smaller, by rows, where "
-               f"all do; nothing of one level; figure 1's numbers {seeds.UNTOLD}")
+               "all do; Ilink's tree is generated, of 4 MB at size paper, not CLP of 15 MB; nothing of one level; "
+               f"figure 1's numbers {seeds.UNTOLD}")
 
     @staticmethod
     def cells(run):
