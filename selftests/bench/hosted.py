@@ -8,9 +8,11 @@ import importlib.util
 import io
 import math
 import os
+import re
 import sys
 import tempfile
 import types
+import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -233,6 +235,29 @@ def kept(paper, measured):
     return check("papers.files_first", "6 tables" in said and not lost, f"{said}: {lost}")
 
 
+def sizes():
+    """How large messages are is a picture for each program, of bars of one length; none where there were none."""
+    table, bench = tables.Hlrc(), Faked(None, "tiny", False, 1, [1, 2])
+    rows = list(table.rows(bench, "fft"))
+    some = {"msgs_below_256": 60, "msgs_below_1k": 25, "msgs_below_4k": 10, "msgs_larger": 5}
+    for row, counters in zip((row for row in rows if row.get("parts")), (some, {"msgs_larger": 3000}, {})):
+        row["run"] = {**row["run"], "counters": counters}
+    page = webpage.section(table, "h", [("fft", rows)])
+    shown = re.search(r"<h3>fft: how large messages are.*?</h3>(<svg.*?</svg>)", page)
+    good = check("papers.sizes_shown", shown, f"{rows}")
+    drawn = xml.etree.ElementTree.fromstring(shown[1]) if shown else ()
+    boxes = [(box[0].text, float(box.get("width"))) for box in drawn if box.tag.endswith("rect")][len(tables.SIZES):]
+    wanted = [60, 25, 10, 5, 0, 0, 0, 100]
+    said = [f"{size} {share:.1f} %" for size, share in zip([*tables.SIZES] * 2, wanted)]
+    whole = sum(width for _, width in boxes) / 200
+    good &= check("papers.sizes_drawn", [title for title, _ in boxes] == said and all(
+        math.isclose(width, share * whole, abs_tol=0.1) for (_, width), share in zip(boxes, wanted)), f"{boxes}")
+    words = [part.text for part in drawn if part.tag.endswith("text")][len(tables.SIZES):]
+    good &= check("papers.sizes_named", words == ["1, no copy", "0.1 K", "2, no copy", "3.0 K"], f"{words}")
+    page = webpage.section(tables.Speedups(), "h", [("fft", rows)])
+    return good & check("papers.sizes_once", "how large messages" not in page and "where the time goes" in page, page)
+
+
 def words():
     """Each table runs its paper's program, at `paper` its size, and states both."""
     tiny, small, paper = (programs.Bench(None, size, False, 1) for size in ("tiny", "small", "paper"))
@@ -452,8 +477,8 @@ def lower():
 
 def main():
     """All of them; True if all was well."""
-    return all([results(), waits(), mended(), failed(), no_time(), words(), theirs(), head(), replayed(), goals(),
-                goals_rows(), lower()])
+    return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), replayed(),
+                goals(), goals_rows(), lower()])
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ CASHMERE_PARTS = (("protocol", ("ns_protocol",)), ("page locks", ("ns_wait_page_
 HLRC_PARTS = (("page", ("ns_wait_page",)), ("lock", ("ns_wait_lock", "ns_wait_flag")), ("barrier", ("ns_wait_barrier",)),
               ("diffs", ("ns_wait_release", "ns_wait_page_lock")), ("overhead", ("ns_protocol",)))
 UNKNOWN = "-"	# of a program that ran in no time that its clock could tell
-SIZES = ("msgs_below_256", "msgs_below_1k", "msgs_below_4k", "msgs_larger")
+SIZES = {"< 256 B": "msgs_below_256", "< 1 KiB": "msgs_below_1k", "< 4 KiB": "msgs_below_4k", "larger": "msgs_larger"}
 
 
 def breakdown(run, parts):
@@ -50,6 +50,13 @@ def handlers(run):
     """Share of the time that message handlers ran, during all else; None of no time."""
     whole = programs.whole_ns(run)
     return run["counters"].get("ns_message", 0) / whole if whole else None
+
+
+def message_sizes(run):
+    """How many messages, and the share of each size; None each if there were none."""
+    sizes = {size: run["counters"].get(key, 0) for size, key in SIZES.items()}
+    whole = sum(sizes.values())
+    return whole, {size: n / whole if whole else None for size, n in sizes.items()}
 
 
 def count(n):
@@ -95,6 +102,7 @@ class Table:
 
     papers, programs, columns = (), (), ()
     cpus = repetitions = 1
+    sized = False	# how large messages are is a picture of its own
     more, larger, at_paper = {}, {}, {}	# words of programs: at any size, at all but `tiny`, at `paper` only
     differs = ""	# in what the runs differ from the papers', beside machines
 
@@ -221,8 +229,8 @@ class Hlrc(Table):
     key, title = "hlrc", "HLRC over VIA, tables 1 and 5, figures 2 and 3: no copy against copy, sizes of messages"
     papers = ("HLRC",)
     programs = tuple(seeds.TABLE5)
-    columns = ("seconds", "speedup", "computing", "page", "lock", "barrier", "diffs", "overhead", "handlers", "< 256 B",
-               "< 1 KiB", "< 4 KiB", "larger")
+    columns = ("seconds", "speedup", "computing", "page", "lock", "barrier", "diffs", "overhead", "handlers", *SIZES)
+    sized = True
     more, at_paper = HLRC_WORDS, HLRC_PAPER
     differs = ("LU and Ocean have one writer for each page, as the text says of the paper's; Ocean has 513 x 513 "
                f"points, not 514 x 514, at size paper; the steps of the paper's Water-spatial are {seeds.UNTOLD}")
@@ -230,9 +238,8 @@ class Hlrc(Table):
     @staticmethod
     def cells(run):
         """Behind seconds and speedup."""
-        sizes = [run["counters"].get(key, 0) for key in SIZES]
         return [*map(percent, breakdown(run, HLRC_PARTS).values()), percent(handlers(run)),
-                *(percent(n / max(1, sum(sizes))) for n in sizes)]
+                *map(percent, message_sizes(run)[1].values())]
 
     def rows(self, bench, name):
         """Of one program."""

@@ -3,7 +3,7 @@
 """One HTML page with tables and their pictures, which a browser shows without network or scripts."""
 from html import escape
 
-from bench.tables import heading
+from bench import tables
 
 WIDTH, BAR, GAP, LEFT, RIGHT = 860, 16, 6, 250, 60
 COLOURS = ("#4878a8", "#e49444", "#d1615d", "#85b6b2", "#6a9f58", "#e7ca60", "#a87c9f")
@@ -44,20 +44,31 @@ def legend(names):
     return parts
 
 
+def stacked(bars):
+    """Bars of parts, which have the same names in all. bars: name, share of the whole width, shares of it, words."""
+    names = list(bars[0][2])
+    parts, y = legend(names), 28
+    for name, share, shares, words in bars:
+        parts.append(text(LEFT - 8, y + BAR - 4, name, "end"))
+        x, scale = LEFT, (WIDTH - LEFT - RIGHT) * share
+        for i, part in enumerate(names):
+            width = shares[part] * scale
+            parts.append(box(x, y, width, COLOURS[i % len(COLOURS)], f"{part} {100 * shares[part]:.1f} %"))
+            x += width
+        parts.append(text(x + 6, y + BAR - 4, words))
+        y += BAR + GAP
+    return svg(y, parts)
+
+
 def breakdowns(bars):
     """Bars of time, stacked by where it goes; the longest is the whole width. bars: name, seconds, shares."""
     longest = max(seconds for _, seconds, _ in bars)
-    names = list(bars[0][2])
-    parts, y = legend(names), 28
-    for name, seconds, shares in bars:
-        parts.append(text(LEFT - 8, y + BAR - 4, name, "end"))
-        x, scale = LEFT, (WIDTH - LEFT - RIGHT) * seconds / longest
-        for i, part in enumerate(names):
-            parts.append(box(x, y, shares[part] * scale, COLOURS[i % len(COLOURS)], f"{part} {100 * shares[part]:.1f} %"))
-            x += shares[part] * scale
-        parts.append(text(x + 6, y + BAR - 4, f"{seconds:.2f} s"))
-        y += BAR + GAP
-    return svg(y, parts)
+    return stacked([(name, seconds / longest, shares, f"{seconds:.2f} s") for name, seconds, shares in bars])
+
+
+def message_sizes(bars):
+    """Bars of all messages, stacked by how large they are. bars: name, number, shares."""
+    return stacked([(name, 1, shares, tables.count(number)) for name, number, shares in bars])
 
 
 def speedups(bars):
@@ -87,7 +98,7 @@ def section(table, head, measured):
     lines = [f"<h2>{escape(table.title)}</h2>", f"<pre>{escape(head)}</pre>", "<table><tr><th></th>",
              *(f"<th>{escape(c)}</th>" for c in table.columns), "</tr>"]
     for name, rows in measured:
-        words = heading(name, rows)
+        words = tables.heading(name, rows)
         lines.append(f'<tr class="program"><td colspan="{len(table.columns) + 1}">{escape(words)}</td></tr>')
         lines += [row(r, len(table.columns)) for r in rows]
     lines.append("</table>")
@@ -95,6 +106,10 @@ def section(table, head, measured):
         bars = [(r["label"], r["run"]["seconds"], r["parts"]) for r in rows if r.get("parts")]
         if bars:
             lines.append(f"<h3>{escape(name)}: where the time goes, all nodes</h3>{breakdowns(bars)}")
+        bars = [(r["label"], *tables.message_sizes(r["run"])) for r in rows if table.sized and r.get("parts")]
+        bars = [bar for bar in bars if bar[1]]
+        if bars:
+            lines.append(f"<h3>{escape(name)}: how large messages are, of all nodes</h3>{message_sizes(bars)}")
     bars = [(f"{name}, {r['label']}", r["speedup"]) for name, rows in measured for r in rows if r.get("speedup")]
     if bars:
         lines.append(f"<h3>Speedup</h3>{speedups(bars)}")
