@@ -231,10 +231,10 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", silent=None):
     """A node is without a link for a while; nobody is lost. silent: the node, if it knows that and cannot send."""
     pairs = pairs_of(c)
     before = sums(c)["xfer_atomics"]
-    # While a lock's token stays at one node the programs get far; then they are no use here.
-    for _ in range(STARTS):
+    # While a lock's token stays at one node the programs get far; then they are no use here, and others do more.
+    for start in range(STARTS):
         name = make_region(c, "1M", *policy.split(","))
-        jobs = start_ranks(c, ["counter", name, 2, 2000, 3])
+        jobs = start_ranks(c, ["counter", name, 2, 2000 << start, 3])
         wait_busy(c, jobs)
         if policy in ATOMIC_POLICIES:
             until(lambda: sums(c)["xfer_atomics"] > before, f"{policy}: no atomics")
