@@ -69,6 +69,13 @@ def a_thread_computes_while_a_lock_comes(c):
         ranks(c, ["overlap", name, 12 * c.count], timeout=120)
 
 
+def data_passes_by_commands_of_a_ring(c):
+    """By each of dsm_uring.h's, from every node to the next; nothing but the command brings it."""
+    for settings in (("home=rr",), ("home=rr", "sync=rdma"), ("preset=csm-none", "home=rr")):
+        with region(c, "1M", *settings) as name:
+            ranks(c, ["commands", name, 4 * c.count], timeout=60)
+
+
 def flags(c, *policy):
     last = c.nodes[-1]
     with region(c, "1M", *policy) as name, actors(name, c.nodes[0], c.nodes[1], last) as (a, b, z):
