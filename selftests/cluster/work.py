@@ -120,6 +120,17 @@ def relocking_sends_nothing(c):
         a.want(0, "unlock", 0)
 
 
+def relocking_makes_no_system_call(c):
+    """By the library's calls; and whoever forbids it the lock table sees that this would be noticed."""
+    with region(c, "1M") as name:
+        for node in c.nodes[:2]:
+            ranks(c, ["relock", name], nodes=[node])
+        job, = start_ranks(c, ["relock", name], nodes=c.nodes[1:2], DSM_NO_FAST_LOCK=1)
+        job.wait(CALL_SECONDS)
+        expect(job.status == 1 and "made a system call" in job.err,
+               f"without the lock table: status {job.status}, {job.err.strip()}")
+
+
 def lock_calls(c):
     """Try, timed, interrupted, and all refusals; keys with managers on both sides."""
     two = (c.nodes[0], c.nodes[1], c.nodes[0])
