@@ -4,11 +4,14 @@
 import errno
 import re
 
+import bulk
 from scene import actors, counters, expect, ranks, region, until
 from wire import check_no_rnr
 
 TUNABLES = "/sys/class/dsm/dsm/tunables"
 LOCKS = 400
+BATCHED_PAGES = 64
+BATCHED_WORDS = BATCHED_PAGES * 4096 // bulk.STEP
 # A region's own key each, whose token is free at its manager when it is first asked for.
 FIRST_KEY = 5000
 
@@ -64,6 +67,36 @@ def limits_take_effect(c):
     expect(gathered["sends_inline"] == 0, f"inline although it is off: {gathered}")
     expect(gathered["sends_signalled"] >= gathered["locks_remote"],
            f"buffers without completions: {gathered}")
+
+
+def batches_take_few_doorbells(c):
+    """A release of many diffs, each a SEND: several to a doorbell, or one if batch_max says so."""
+    a, b = c.nodes[:2]
+    usual = {limit: _get(b, limit) for limit in ("bulk_min", "batch_max")}
+    spent = {}
+    expect(_set(b, "bulk_min", 0), "bulk_min could not be set")
+    with region(c, "1M", bulk.PACKS) as name, actors(name, a, b) as (home, writer):
+        for most in (16, 1):
+            expect(_set(b, "batch_max", most), "batch_max could not be set")
+            # The first one has the pages fetched.
+            for value in (most, most + 1):
+                writer.want(0, "fill", 0, BATCHED_WORDS, bulk.STEP, value * bulk.EACH_BYTE)
+                before = counters(b)
+                writer.want(0, "release")
+                after = counters(b)
+            home.want(0, "acquire")
+            home.want(0, "verify", 0, BATCHED_WORDS, bulk.STEP, value * bulk.EACH_BYTE)
+            spent[most] = {k: after[k] - before[k] for k in ("doorbells", "work_requests", "sends_batched", "bulks")}
+    for limit, value in usual.items():
+        expect(_set(b, limit, value), f"{limit} could not be set back")
+    many, one = spent[16], spent[1]
+    print(f"# {many}, with batch_max=1 {one}", flush=True)
+    for what in spent.values():
+        expect(what["work_requests"] >= BATCHED_PAGES / 4 and not what["bulks"], f"not one SEND for each: {what}")
+    expect(many["doorbells"] <= many["work_requests"] / 2, f"many doorbells: {many}")
+    expect(many["sends_batched"] >= many["work_requests"] / 2, f"few went together: {many}")
+    expect(one["doorbells"] == one["work_requests"], f"several to a doorbell with batch_max=1: {one}")
+    expect(not one["sends_batched"], f"some went together with batch_max=1: {one}")
 
 
 DEFAULTS = {"inline_max": 256, "batch_max": 16, "bulk_min": 4}
