@@ -10,9 +10,9 @@
  */
 #include <linux/cpumask.h>
 #include <linux/sched/signal.h>
-#include <linux/sort.h>
 #include <linux/swait.h>
 #include <linux/sysfs.h>
+#include "learn.h"
 #include "shell.h"
 
 /*
@@ -26,47 +26,22 @@
 #define PATIENCE 2
 #define SLACK_NS (50 * NSEC_PER_USEC)
 
-/*
- * So many waits of a kind in a row go the same way. A spin among waits that sleep says little: to the
- * scheduler a thread that has slept may come before the workers that make its answer.
- */
-#define BLOCK 8
-
-/*
- * Of so many blocks one goes the way that is slower at present, in case that changed; of every two,
- * until so many comparisons more speak for one way than for the other.
- */
-#define PROBE_INTERVAL 16
-#define SURE 2
-#define MOST_SURE 4
-
 /* What other threads do makes some waits long: one counts at most so many times the mean. */
 #define OUTLIER 2
 
 /*
  * What was measured of waits of one kind: running means of the whole wait, of those that slept
  * at once and of those that spun first (whether or not that was enough), for users and for the
- * limit; 0: none yet. What is chosen follows from comparing a block's median with that of the block
- * before, if they went different ways: how long waits take changes with all that happens in the
- * two machines by more than the ways differ, and a few very long ones say nothing. Updated without a
- * lock: a lost update does not matter, and who takes a block's last place ends it. Like all of this file
- * it is the machine's, not a node's: what is measured is processors and the network.
+ * limit; 0: none yet. What is chosen is learn.c's. Updated without a lock: a lost update does not
+ * matter, and who takes a block's last place ends it. Like all of this file it is the machine's, not
+ * a node's: what is measured is processors and the network.
  *
- * @score: comparisons that spoke for spinning, less the others, within MOST_SURE
- * @spins: the way of this block
  * @waits: of this block
- * @before_ns: median of the block before, 0: there was none
- * @before_spun: its way
  */
 static struct {
 	u64 mean_ns[2];
-	u64 took_ns[BLOCK];
 	atomic_t waits;
-	bool spins;
-	bool before_spun;
-	u64 before_ns;
-	int score;
-	u32 blocks;
+	struct dsm_learn learn;
 } kinds[DSM_SPIN_KINDS];
 
 static atomic_t spinning = ATOMIC_INIT(0);
@@ -97,11 +72,11 @@ int dsm_spin_show(char *buf)
 	for (kind = 0; kind < DSM_SPIN_KINDS; kind++) {
 		u64 slept_ns = READ_ONCE(kinds[kind].mean_ns[false]);
 		u64 spun_ns = READ_ONCE(kinds[kind].mean_ns[true]);
-		int score = READ_ONCE(kinds[kind].score);
+		int score = READ_ONCE(kinds[kind].learn.score);
 		const char *choice = score > 0 ? "spin" : "sleep";
 
 		at += sysfs_emit_at(buf, at, "%s slept %llu spun %llu: %s\n", kind_names[kind],
-				    slept_ns, spun_ns, abs(score) >= SURE ? choice : "measuring");
+				    slept_ns, spun_ns, dsm_learn_is_sure(score) ? choice : "measuring");
 	}
 	return at;
 }
@@ -113,7 +88,7 @@ static bool is_promising(enum dsm_spin_kind kind)
 		return true;
 	if (time_before(jiffies, READ_ONCE(crowded_until)))
 		return false;
-	return READ_ONCE(kinds[kind].spins);
+	return READ_ONCE(kinds[kind].learn.spins);
 }
 
 static u64 limit_of(enum dsm_spin_kind kind)
@@ -124,46 +99,21 @@ static u64 limit_of(enum dsm_spin_kind kind)
 	return usual_ns ? min(limit_ns, PATIENCE * usual_ns + SLACK_NS) : limit_ns;
 }
 
-static int by_time(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* A block is full: compare it with the one before, and choose the way of the next. */
-static void end_block(enum dsm_spin_kind kind)
-{
-	typeof(kinds[0]) *k = &kinds[kind];
-	bool spun = k->spins, better;
-	u64 median_ns;
-
-	sort(k->took_ns, BLOCK, sizeof(k->took_ns[0]), by_time, NULL);
-	median_ns = (k->took_ns[BLOCK / 2 - 1] + k->took_ns[BLOCK / 2]) / 2;
-	if (k->before_ns && k->before_spun != spun)
-		WRITE_ONCE(k->score, clamp(k->score + ((median_ns < k->before_ns) == spun ? 1 : -1),
-					   -MOST_SURE, MOST_SURE));
-	k->before_ns = median_ns;
-	k->before_spun = spun;
-	k->blocks++;
-	better = k->score > 0;
-	WRITE_ONCE(k->spins, better !=
-		   (spun == better && k->blocks % (abs(k->score) < SURE ? 1 : PROBE_INTERVAL) == 0));
-	atomic_set_release(&k->waits, 0);
-}
-
 /* A wait that did not go its block's way says nothing. */
 static void note(enum dsm_spin_kind kind, bool spun, u64 took_ns)
 {
 	u32 n;
 
-	if (spun != READ_ONCE(kinds[kind].spins))
+	if (spun != READ_ONCE(kinds[kind].learn.spins))
 		return;
 	n = atomic_inc_return_acquire(&kinds[kind].waits) - 1;
-	if (n < BLOCK)
-		WRITE_ONCE(kinds[kind].took_ns[n], took_ns);
-	if (n == BLOCK - 1)
-		end_block(kind);
+	if (n < DSM_LEARN_BLOCK)
+		WRITE_ONCE(kinds[kind].learn.took_ns[n], took_ns);
+	if (n != DSM_LEARN_BLOCK - 1)
+		return;
+	dsm_learn_block(&kinds[kind].learn);
+	/* Pairs with the increment above: the next block begins with this one's outcome. */
+	atomic_set_release(&kinds[kind].waits, 0);
 }
 
 /**
