@@ -8,6 +8,8 @@
  *   run NODE ADDR RKEY PAGES  READ, WRITE, CAS, ADD and SIGNAL there: "ok ..." or "failed: ..."
  *   burst NODE ADDR RKEY N    N READs of 64 KiB of the offer's start: "ok N back, M of them late"
  *   bad NODE ADDR RKEY        READ beyond the offer: the connection breaks, "status -112"
+ *   key NODE REGION PAGE      what NODE told of its part of a region: "key ADDR RKEY"
+ *   try WHAT NODE ADDR RKEY   one read, write or add there: "status 0", or it is refused and the connection breaks
  *   spoil RKEY                the next answer to a fetch takes that key away; 0: none
  *   forge WHAT                the next bulk breaks a rule; see net/forge.c
  *   signals                   "signals N", received since the module was loaded
@@ -377,6 +379,52 @@ static void burst(const struct target *t, u32 n, u64 at)
 	drop_pages(local);
 }
 
+/* The registration of a chunk, which has the rights that its region's settings need. */
+static void show_key(struct dsm_node *n, u32 node, u32 region, u32 idx)
+{
+	struct dsm_region *r = dsm_node_region_get(n, region, false);
+	struct dsm_key key;
+	bool known;
+
+	if (IS_ERR(r)) {
+		snprintf(outcome, sizeof(outcome), "failed: %pe\n", r);
+		return;
+	}
+	spin_lock(&n->lock);
+	known = dsm_env_key_find(r->space, idx, node, &key);
+	spin_unlock(&n->lock);
+	dsm_node_region_put(r);
+	if (known)
+		snprintf(outcome, sizeof(outcome), "key %llx %x\n", key.addr, key.rkey);
+	else
+		snprintf(outcome, sizeof(outcome), "failed: node %u told of no key\n", node);
+}
+
+static int try_one(const struct target *t, const char *what)
+{
+	struct dsm_xfer *x;
+	u8 op;
+
+	if (!strcmp(what, "read"))
+		op = DSM_XFER_READ;
+	else if (!strcmp(what, "write"))
+		op = DSM_XFER_WRITE;
+	else if (!strcmp(what, "add"))
+		op = DSM_XFER_ADD;
+	else
+		return -EINVAL;
+	if (get_pages(local, 1))
+		return -ENOMEM;
+	x = make(t, op, 0);
+	if (op != DSM_XFER_ADD) {
+		x->seg[0] = (struct dsm_seg){ .page = local[0], .len = PAGE_SIZE };
+		x->n_segs = 1;
+	}
+	snprintf(outcome, sizeof(outcome), "status %d\n", go(t->from, x));
+	drop_pages(local);
+	return 0;
+}
+
 static void take_back(void)
 {
 	dsm_net_mr_free(mr);
@@ -420,6 +468,10 @@ static int command(struct dsm_node *from, const char *text)
 		burst(&t, n, 0);
 	else if (sscanf(text, "bad %u %llx %x", &t.node, &t.addr, &t.rkey) == 3)
 		burst(&t, 1, PAGES_MAX * PAGE_SIZE);
+	else if (sscanf(text, "key %u %u %u", &t.node, &a, &b) == 3)
+		show_key(from, t.node, a, b);
+	else if (sscanf(text, "try %15s %u %llx %x", what, &t.node, &t.addr, &t.rkey) == 4)
+		return try_one(&t, what);
 	else if (sscanf(text, "spoil %x", &t.rkey) == 1)
 		atomic64_set(&spoil, t.rkey);
 	else if (sscanf(text, "forge %15s", what) == 1)

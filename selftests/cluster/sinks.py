@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Tests of fetch=nocopy: the home writes a page into the frame that waits for it.
+"""Tests of fetch=nocopy: the home writes a page into the frame that waits for it; and of what keys are good for.
 
-forged_* need a module that was built with DEBUG=1 (kmod/xfertest.c).
+forged_* and rights_* need a module that was built with DEBUG=1 (kmod/xfertest.c).
 """
+import errno
+import json
 import re
 
 from scene import (SIGBUS, actors, bound, bulk_min, check_loss_is_reported, counters, expect, living,
@@ -17,6 +19,13 @@ PAGES = 64
 TOGETHER = (32, 512)		# twice what a slot of the ring takes, and eight times what all four do
 THREADS = 12
 XFER = "/sys/kernel/debug/dsm/xfer"
+# Settings, and what a peer may do with a chunk of such a region: no more than they need.
+RIGHTS = (
+    ("home=block,fetch=read,diffpath=msg", ("read",)),
+    ("home=block,fetch=copy,diffpath=write", ("write",)),
+    ("home=block,fetch=read,diffpath=write", ("read", "write")),
+)
+TRANSFERS = ("read", "write", "add")
 
 
 def pages_are_written_into_their_frames(c):
@@ -150,3 +159,31 @@ def forged_answer_that_takes_another_key_away(c):
     m = re.match(r"^key \S+ (\S+)$", xfer(b, f"reg {status(a)['node']} 16"))
     expect(m, f"registration failed on {b.name}")
     forged(c, m[1], "invalidates a key that it was not lent")
+
+
+def _key_of_chunk(node, home, name):
+    """What a home told a node of its first chunk of a region: "ADDR RKEY", or None."""
+    listed = json.loads(node.check(["dsmctl", "region", "list", "--json"]).out)
+    ident = next(r["id"] for r in listed if r["name"] == name)
+    m = re.match(r"^key (\S+ \S+)$", xfer(node, f"key {status(home)['node']} {ident} 0"))
+    return m and m[1]
+
+
+def rights_are_what_a_region_needs(c):
+    """The home's device refuses a peer that knows the key of a chunk all that the region's settings do without."""
+    a, b = c.nodes[:2]
+    for policy, granted in RIGHTS:
+        for what in TRANSFERS:
+            name = make_region(c, "1M", policy)
+            with actors(name, a, b) as (home, reader):
+                for value in range(1, 50):
+                    show(home, reader, PAGES, value)
+                    reader.want(0, "verify", 0, PAGES, PAGE, value)
+                    if _key_of_chunk(b, a, name):
+                        break
+                key = _key_of_chunk(b, a, name)
+                expect(key, f"{policy}: {b.name} was not told of a key")
+                said = xfer(b, f"try {what} {status(a)['node']} {key}")
+                wanted = "status 0" if what in granted else f"status -{errno.EHOSTDOWN}"
+                expect(said == wanted, f"{policy}: {what}: {said}, not {wanted}")
+            anew(c)
