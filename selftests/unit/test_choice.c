@@ -14,7 +14,9 @@
  * @noise:    one trial of either takes ten times as long
  * @fails_at: the step at which measuring fails
  * @falling:  as of the search
- * @looked:   steps that were measured
+ * @disturbed: in the look of this number, counted from 1, the way takes ten times as long
+ * @flattered: likewise, the other way
+ * @looked:   looks so far
  */
 struct device {
 	u32 worse_at;
@@ -22,6 +24,8 @@ struct device {
 	bool noise;
 	u32 fails_at;
 	bool falling;
+	u32 disturbed;
+	u32 flattered;
 	u32 looked;
 };
 
@@ -45,6 +49,10 @@ static int time_of(void *ctx, u32 step, u64 *way, u64 *other)
 			way[k] += way[k] / 2;
 		else if (beyond(d, step, d->better_at))
 			way[k] /= 2;
+		if (d->looked == d->disturbed)
+			way[k] *= 10;
+		if (d->looked == d->flattered)
+			other[k] *= 10;
 	}
 	if (d->noise) {
 		way[step % DSM_CHOICE_TRIALS] *= 10;
@@ -87,13 +95,29 @@ static void what_is_slower_goes(void **state)
 	u32 looked;
 
 	assert_int_equal(find((struct device){ .worse_at = 128 }, 256, &looked), 64);
-	assert_int_equal(looked, 2);
+	assert_int_equal(looked, 3);
 	assert_int_equal(find((struct device){ .worse_at = 64 }, 256, NULL), 0);
 	assert_int_equal(find((struct device){ .worse_at = 32000, .falling = true, .noise = true }, 16000, &looked),
 			 64000);
-	assert_int_equal(looked, 2);
+	assert_int_equal(looked, 3);
 	/* Not used at all if even the longest is slower. */
 	assert_int_equal(find((struct device){ .worse_at = 64000, .falling = true }, 16000, NULL), 0);
+}
+
+/* Whichever look it is that is disturbed. */
+static void one_disturbed_look_ends_nothing(void **state)
+{
+	u32 looked, k;
+
+	for (k = 1; k <= 4; k++) {
+		assert_int_equal(find((struct device){ .disturbed = k }, 256, &looked), 256);
+		/* Three up to the default, one of them twice, and one beyond; or that beyond is the fourth. */
+		assert_int_equal(looked, k < 4 ? 5 : 4);
+		assert_int_equal(find((struct device){ .disturbed = k, .falling = true }, 16000, NULL), 16000);
+		assert_int_equal(find((struct device){ .flattered = k }, 256, &looked), 256);
+		assert_int_equal(looked, k < 4 ? 4 : 5);
+		assert_int_equal(find((struct device){ .flattered = k, .falling = true }, 16000, NULL), 16000);
+	}
 }
 
 static void what_is_faster_comes(void **state)
@@ -149,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_default_stays),
 		cmocka_unit_test(what_is_slower_goes),
+		cmocka_unit_test(one_disturbed_look_ends_nothing),
 		cmocka_unit_test(what_is_faster_comes),
 		cmocka_unit_test(an_error_leaves_what_was_found),
 		cmocka_unit_test(ways_are_compared_with_the_first),
