@@ -6,7 +6,7 @@ import re
 import shutil
 
 from . import goals, plots
-from .plan import ORIG_PIPE, POLLS, SLEEPING, SPINNING
+from .plan import PIPE_WAYS, POLLS, SLEEPING, SPINNING
 from .results import TOP, Results, heading
 
 PATH = os.path.join(TOP, "Documentation/performance.rst")
@@ -151,22 +151,20 @@ class Document:
                 f"\n{'; '.join(runs)}.\n")
 
     def _pipe(self):
-        settings = []
-        for _, setting, _ in self._rows(ORIG_PIPE):
-            if setting not in settings:
-                settings.append(setting)
         rows = []
-        for setting in settings:
-            found = [self.results.find(k, name, setting, 2, ORIG_PIPE)
-                     for name in PIPED for k in self.kernels]
-            rows.append([setting, *(f"{figure(r.median)}, {figure(r.messages)}" if r else ""
-                                    for r in found)])
+        for group, _, tunables in PIPE_WAYS:
+            by_way = ", ".join([group.split(", ")[1], *(f"``{name}`` {value}" for name, value in tunables.items())])
+            for setting in dict.fromkeys(setting for _, setting, _ in self._rows(group)):
+                found = [self.results.find(k, name, setting, 2, group)
+                         for name in PIPED for k in self.kernels]
+                rows.append([by_way, setting, *(f"{figure(r.median)}, {figure(r.messages)}" if r else ""
+                                                for r in found)])
         evens = [e for d in self.runs for e in d["break_even"]]
         measured = [e for e in evens if e["note"] != goals.NOT_MEASURED]
         evens = [goals.break_even_line(e) for e in measured or evens]
-        head = ["Setting"] + [f"{what}: {k}" for what in
-                              ("8 pages, a word each", "128 pages, a word each", "64 whole pages")
-                              for k in self.kernels]
+        head = ["Diffs", "Setting", *(f"{what}: {k}" for what in
+                                      ("8 pages, a word each", "128 pages, a word each", "64 whole pages")
+                                      for k in self.kernels)]
         return (listed(head, rows) + "\nMedian in us, messages. " + ". ".join(evens) + ".\n")
 
     def _messages(self):

@@ -16,6 +16,8 @@ from vm.cluster import ClusterError
 from .plan import ANYWHERE, ELSEWHERE, READ_WHEN_JOINING
 
 BANDWIDTHS = ("ib_send_bw", "ib_write_bw", "ib_read_bw")
+# As ib_write_lat, ib_write_bw has none.
+EVENT_BANDWIDTHS = ("ib_send_bw", "ib_read_bw")
 PERFTEST = ("ib_send_lat", "ib_write_lat", "ib_read_lat", "ib_atomic_lat", *BANDWIDTHS)
 PERFTEST_SECONDS = 30
 QUICK_LATENCIES = (("ib_send_lat", 64, []), ("ib_write_lat", 64, []), ("ib_write_lat", 4096, []),
@@ -30,6 +32,7 @@ TEST_PORT = 18700
 PLAIN_FETCH = "around=off"
 REGION_TRIES = 8
 TRACING = "/sys/kernel/tracing"
+TUNABLES = "/sys/class/dsm/dsm/tunables"
 CHUNKS = 12
 
 
@@ -94,6 +97,11 @@ class Guests:
             line = self._perftest(tool, "-s", "65536", "-n", "100" if self.quick else "300")
             if line:
                 lines.append({"name": f"{tool}_65536", "rank": 1, "unit": "MiB/s",
+                              "n": int(line[1]), "median": line[3], "max": line[2]})
+        for tool in EVENT_BANDWIDTHS:
+            line = self._perftest(tool, "-s", "65536", "-n", "100" if self.quick else "300", "-e")
+            if line:
+                lines.append({"name": f"{tool}_65536_events", "rank": 1, "unit": "MiB/s",
                               "n": int(line[1]), "median": line[3], "max": line[2]})
         self.results.add(self.kernel, self.count, "floors", "", lines)
 
@@ -192,6 +200,26 @@ class Guests:
         self.cluster.join_all()
         self.regions.clear()
 
+    def tunables(self):
+        """By which mechanism messages go, as it is now on node 0."""
+        out = self.cluster.nodes[0].check(["sh", "-c", f"cd {TUNABLES} && grep . *"]).out
+        return dict(line.split(":") for line in out.split())
+
+    @contextlib.contextmanager
+    def _tuned(self, wanted):
+        """Tunables on all nodes, as they were before on each at the end of the block."""
+        before = [(node, f"{TUNABLES}/{name}", node.read(f"{TUNABLES}/{name}").strip())
+                  for node in self.cluster.nodes for name in wanted]
+        try:
+            for name, value in wanted.items():
+                self._write(f"{TUNABLES}/{name}", value)
+            yield
+        finally:
+            # Of guests that died there is nothing to put back.
+            with contextlib.suppress(GuestError, ClusterError):
+                for node, path, value in before:
+                    node.check(["sh", "-c", f"echo {value} > {path}"])
+
     @contextlib.contextmanager
     def _parameters(self, wanted):
         """Parameters of the module on all nodes, as they were before at the end of the block."""
@@ -228,7 +256,7 @@ class Guests:
 
     def dsm(self, case, setting):
         """dsm-bench on every node, on a region with that setting."""
-        with self._parameters(case.parameters):
+        with self._parameters(case.parameters), self._tuned(case.tunables):
             try:
                 make = self.region if case.around else self.region_without_around
                 name = make(setting, case.manager)
@@ -236,9 +264,9 @@ class Guests:
                 self.results.refuse(self.kernel, self.count, case.group, setting, str(e))
                 return
             argv = ["dsm-bench", *(["-q"] if self.quick else []), "-r", name, *case.tests]
-            self._take(case.group, setting, self._start(argv))
+            self._take(case.group, setting, self._start(argv), case.tunables)
 
-    def _take(self, group, setting, jobs):
+    def _take(self, group, setting, jobs, tunables=None):
         """Wait for the jobs of one measurement and keep what they printed."""
         faults = []
         lines = self._wait(jobs, faults)
@@ -246,7 +274,7 @@ class Guests:
             self.results.fail(self.kernel, self.count, group, setting, "; ".join(faults))
             self.say(f"  did not end well: {faults[0]}")
         # What was printed before the fault was measured all the same.
-        self.results.add(self.kernel, self.count, group, setting, lines)
+        self.results.add(self.kernel, self.count, group, setting, lines, tunables)
 
     @staticmethod
     def _wait(jobs, faults=None):

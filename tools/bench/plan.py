@@ -18,17 +18,22 @@ LOCKS = "locks"
 BARRIERS = "barriers"
 SLEEPING = "page fetch, waiters sleep"
 SPINNING = "page fetch, waiters always spin"
-ORIG_PIPE = "ORIG and PIPE"
+# How diffs go: packed by SEND, packed into the home's ring, or each run into the master copy.
+ORIG_PIPE = "ORIG and PIPE, by SEND"
+ORIG_PIPE_RING = "ORIG and PIPE, packed buffers by RDMA WRITE"
+ORIG_PIPE_RUNS = "ORIG and PIPE, each run by RDMA WRITE"
 
 
 class Case:
     """A word for --only, a group for the table, numbers of nodes, settings, dsm-bench tests."""
 
     def __init__(self, word, group, tests, settings, nodes=(2,), full_settings=(), around=True,
-                 manager=ANYWHERE, parameters=None):
+                 manager=ANYWHERE, parameters=None, tunables=None):
         self.manager = manager
         # Of the module, on all nodes, for the time of the case; those of READ_WHEN_JOINING let all join anew.
         self.parameters = parameters or {}
+        # Likewise, of /sys/class/dsm/dsm/tunables; the rows say them.
+        self.tunables = tunables or {}
         self.word, self.group, self.tests, self.nodes = word, group, tests, nodes
         self.settings, self.full_settings, self.around = settings, full_settings, around
 
@@ -41,15 +46,17 @@ class Case:
 DEPTH, BUFFER = 2, 16384
 AXES = [(BUFFER, d) for d in DEPTHS] + [(b, DEPTH) for b in BUFFERS if b != BUFFER]
 PAIRS = [(b, d) for b in BUFFERS for d in DEPTHS]
-PATHS = ("msg", "write")
+# Group, path of diffs, tunables. With bulk_min the default some messages go by SEND and some by the ring.
+PIPE_WAYS = ((ORIG_PIPE, "msg", {"bulk_min": 0}), (ORIG_PIPE_RING, "msg", {"bulk_min": 1}),
+             (ORIG_PIPE_RUNS, "write", {}))
 
 # Who handles completions, and the group of its numbers; all in one run, side by side.
 POLLS = {who: f"completions, poll={who}" for who in ("direct", "workqueue", "softirq")}
 
 
-def pipes(pairs):
-    """ORIG's competitors: packed buffers of so many bytes, so many under way, by both paths."""
-    return [f"diff=pipe:{b}:{d},diffpath={path}" for path in PATHS for b, d in pairs]
+def pipes(pairs, path):
+    """ORIG's competitors: packed buffers of so many bytes, so many under way."""
+    return [f"diff=pipe:{b}:{d},diffpath={path}" for b, d in pairs]
 
 
 CASES = (
@@ -79,9 +86,9 @@ CASES = (
     Case("curves", "messages, bursts of longer ones", ["curves"], [], full_settings=[""]),
     Case("packs", "packs of diffs, sent and by the ring", ["packs"],
          ["diff=pipe:65536:4,diffpath=msg"], manager=AT_WRITER),
-    Case("pipe", ORIG_PIPE, ["release"],
-         [*(f"diff=orig,diffpath={path}" for path in PATHS), *pipes(AXES)],
-         full_settings=pipes([p for p in PAIRS if p not in AXES]), manager=AT_WRITER),
+    *(Case("pipe", group, ["release"], [f"diff=orig,diffpath={path}", *pipes(AXES, path)],
+           full_settings=pipes([p for p in PAIRS if p not in AXES], path), manager=AT_WRITER, tunables=tunables)
+      for group, path, tunables in PIPE_WAYS),
     *(Case("poll", group, ["fetch", "lock", "barrier", "release"], [],
            full_settings=["", "fetch=read,sync=rdma"], around=False, manager=AT_WRITER,
            parameters={"poll": who}) for who, group in POLLS.items()),
@@ -92,6 +99,12 @@ NOT_OFFERED = (
     ("LOCAL_INV of a registration in the kernel", "the module posts it in one chain "
      "with others and waits for the last; window_local_inv is a program's, of a memory window, and kernel_reg_mr_2MiB "
      "the module's REG_MR"),
+    ("messages of 1024 B inline", "a work request of the module holds 512 bytes at most (inline_max)"),
+    ("transfers of 1 MiB inline", "both ways that is more messages of 480 bytes than a run may have (4096); 256 KiB are "
+     "measured"),
+    ("bulk at high priority", "the ring is for requests: a slot may hold many, and would be in front of grants and "
+     "replies"),
+    ("ib_write_bw with events", "perftest has none for a WRITE, as for ib_write_lat"),
 )
 
 WORDS = ["floors", *dict.fromkeys(c.word for c in CASES)]

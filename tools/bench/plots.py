@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from .goals import operation
-from .plan import BARRIERS, FETCH, POLLS
+from .plan import BARRIERS, FETCH, ORIG_PIPE, ORIG_PIPE_RING, ORIG_PIPE_RUNS, POLLS
 
 HEAD = """set encoding utf8
 set datafile missing "?"
@@ -118,17 +118,22 @@ def _settings(results, kernel, pattern, group=None):
                    if r.kernel == kernel and re.fullmatch(pattern, r.name) and group in (None, r.group)})
 
 
+# How diffs go, in a word.
+PIPE_TITLES = {ORIG_PIPE: "SEND", ORIG_PIPE_RING: "ring", ORIG_PIPE_RUNS: "runs"}
+
+
 def _pipe(results, kernel, name):
     """(curves over depth, curves over buffer size, ORIG's time) of one operation."""
     depth, size, orig = {}, {}, None
     for r in results.rows.values():
-        if r.kernel != kernel or r.name != name or r.group != "ORIG and PIPE":
+        if r.kernel != kernel or r.name != name or r.group not in PIPE_TITLES:
             continue
-        m = re.match(r"diff=pipe:(\d+):(\d+),diffpath=(\w+)", r.setting)
+        m = re.match(r"diff=pipe:(\d+):(\d+),", r.setting)
+        way = PIPE_TITLES[r.group]
         if m:
-            depth.setdefault(f"{int(m[1]) // 1024} KiB, {m[3]}", {})[int(m[2])] = r.median
-            size.setdefault(f"depth {m[2]}, {m[3]}", {})[int(m[1]) // 1024] = r.median
-        elif r.setting == "diff=orig,diffpath=msg":
+            depth.setdefault(f"{int(m[1]) // 1024} KiB, {way}", {})[int(m[2])] = r.median
+            size.setdefault(f"depth {m[2]}, {way}", {})[int(m[1]) // 1024] = r.median
+        elif r.group == ORIG_PIPE:
             orig = r.median
     return depth, size, orig
 
@@ -147,7 +152,7 @@ def _pipes(plotter, results, kernel):
             series = _several(curves)
             if series and orig:
                 xs = sorted({x for _, points in series for x in points})
-                series.append(("ORIG", {x: orig for x in xs}))
+                series.append(("ORIG, SEND", {x: orig for x in xs}))
             plotter.lines(f"pipe-{word}-{name}-{kernel}", f"Release of {what}, kernel {kernel}",
                           xlabel, "us", series, log=True)
 

@@ -21,6 +21,8 @@ class Row:
     def __init__(self, kernel, nodes, group, name, setting, unit):
         self.kernel, self.nodes, self.group = kernel, nodes, group
         self.name, self.setting, self.unit = name, setting, unit
+        # What was set of the module's tunables for it.
+        self.tunables = {}
         self.repetitions = []
 
     def _all(self, field):
@@ -51,6 +53,7 @@ class Row:
         """For JSON."""
         return {"kernel": self.kernel, "nodes": self.nodes, "group": self.group,
                 "name": self.name, "setting": self.setting, "unit": self.unit,
+                "tunables": self.tunables,
                 "median": self.median, "min": self.over("median", min),
                 "max": self.over("median", max), "p10": self.over("p10"), "p90": self.over("p90"),
                 "messages": self.messages, "bytes": self.over("bytes"),
@@ -66,7 +69,7 @@ class Results:
         self.refused = []
         self.failed = []
 
-    def add(self, kernel, nodes, group, setting, lines):
+    def add(self, kernel, nodes, group, setting, lines, tunables=None):
         """Take the lines of one run of a program; lines of one name from many ranks are one."""
         merged = {}
         for line in lines:
@@ -75,6 +78,7 @@ class Results:
             key = (kernel, nodes, group, name, setting)
             row = self.rows.setdefault(key, Row(kernel, nodes, group, name, setting,
                                                 same[0]["unit"]))
+            row.tunables = tunables or {}
             row.repetitions.append(_merge(same))
 
     def load(self, entries):
@@ -82,6 +86,7 @@ class Results:
         for e in entries:
             key = (e["kernel"], e["nodes"], e["group"], e["name"], e["setting"])
             row = self.rows.setdefault(key, Row(*key, e["unit"]))
+            row.tunables = e.get("tunables", {})
             row.repetitions += e["repetitions"]
 
     def refuse(self, kernel, nodes, group, setting, why):

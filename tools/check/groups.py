@@ -72,7 +72,7 @@ GROUPS = (
     guests("examples", "examples", "6.12", "full", ("check", "all"), 1.5),
     Group("debug-build", ["tools/check/build"], ("check",), 7, DSM_TESTS="debug"),
     guests("cluster-debug", "cluster", "debug", "debug", ("check", "all"), 6),
-    guests("bench", "bench", "6.12", "full", ("check", "all"), 3),
+    guests("bench", "bench", "6.12", "full", ("check", "all"), 4),
     guests("ksft-debug", "ksft", "debug", "debug", ("check", "all"), 3),
     # What `make check-all` runs besides, or instead of a part of it.
     Group("model-deep", ["selftests/model/run"], ("all",), 40, DSM_TESTS="deep"),
