@@ -142,6 +142,18 @@ def both_join(c):
         part.check(["dsmctl", "join", "--listen", part.address, "--node", str(part.index), *seed])
 
 
-def five_thousand_cycles(c):
-    """A node of a machine leaves the other one and joins it again, each time by four connections."""
-    join_and_leave(parts.Parts(c, 2), c.nodes, SOAK)
+def cycles(count):
+    """A node of a machine leaves the other one and joins it again so often, each time by four connections."""
+    def run(c):
+        join_and_leave(parts.Parts(c, 2), c.nodes, count)
+    run.__name__ = f"{count}_cycles"
+    return run
+
+
+def soak(part):
+    """Groups of part "k/n". Of several parts the first is of four machines, and the others share the cycles of one."""
+    number, count = map(int, part.split("/"))
+    if number == 1:
+        yield "wire", {"nodes": 4}, (five_thousand_connections_made_and_closed,)
+    if number > 1 or count == 1:
+        yield "cycles", PARTS, (both_join, cycles(-(-SOAK // max(count - 1, 1))))
