@@ -3,11 +3,11 @@
 /*
  * commands REGION ROUNDS: data that goes from one node to another by what a ring's commands promise.
  *
- * In each round one rank writes pages and the next one, which has old copies of them, must see what was written, once by
- * every way there is in dsm_uring.h. Nothing but the way itself lies between: ranks meet before it, by calls that
+ * In each round one rank writes pages and the next one, which has old copies of them, must see what was written, once
+ * by every way there is in dsm_uring.h. Nothing but the way itself lies between: ranks meet before it, by calls that
  * are no commands, and whoever has to be told of something is told by a flag before the pages are written or after
- * they are read. So a command that leaves out its release or its acquire leaves the old copy in place. Never lets a
- * value come by itself: every loop has a bound.
+ * they are read. So a command that leaves out its release or its acquire leaves the old copy in place. Never waits
+ * without a bound for a value to come.
  */
 #include <dsm_uring.h>
 #include <errno.h>
@@ -171,7 +171,8 @@ static void take_by_acquire(uint64_t turn)
 		want(0, run(sqe), "acquire");
 		while (i < PAGES && is_there(turn, i))
 			i++;
-		CHECK(i == PAGES || now_ns() < end, "turn %lu: acquires do not bring what was released: page %zu", turn, i);
+		CHECK(i == PAGES || now_ns() < end,
+		      "turn %lu: acquires do not bring what was released: page %zu", turn, i);
 	}
 	get(turn, "acquire");
 	must(dsm_flag_set(d, READY_KEY + turn), "tell that it was seen");
