@@ -364,6 +364,12 @@ struct dsm_request *dsm_sc_take(struct dsm_engine *e, struct dsm_page **page, u6
 	*next_ns = 0;
 	list_for_each_entry_safe(q, tmp, &e->sc_recalls, cont.link) {
 		p = dsm_page_find(e, q->region, q->value);
+		if (!p) {
+			/* Recalled because a node was lost, by who still had the region when it went. */
+			list_del(&q->cont.link);
+			dsm_pool_give(e, DSM_POOL_REQUEST, q);
+			continue;
+		}
 		if (!is_due(e, p, q, &at)) {
 			if (!*next_ns || at < *next_ns)
 				*next_ns = at;
@@ -416,16 +422,18 @@ static void give_back(struct dsm_engine *e, struct dsm_page *p, const struct dsm
  *
  * A device may still write into a frame that was writable (decisions.md P9): it is looked at again
  * until that ends. If it does not, the asker is told, and the page stays here with all that
- * the device writes.
+ * the device writes. In a region that goes nobody asks any more, and nothing is put back: it may be out
+ * of the engine, so that nobody would take it.
  *
  * Context: engine lock held.
  */
 void dsm_sc_lowered(struct dsm_engine *e, struct dsm_page *p, struct dsm_request *q, bool pinned,
 		    struct dsm_actions *acts)
 {
-	bool keep = p->flags & DSM_SCF_KEEP;
+	bool keep = p->flags & DSM_SCF_KEEP, goes = p->space->closing;
 
-	if (p->state == DSM_SC_LOST && keep) {
+	pinned &= !goes;
+	if (p->state == DSM_SC_LOST && keep && !goes) {
 		/* Lost while it was only being write-protected. */
 		retry(e, q, e->now_ns, acts);
 		return;
@@ -436,7 +444,7 @@ void dsm_sc_lowered(struct dsm_engine *e, struct dsm_page *p, struct dsm_request
 	}
 	dsm_page_wake(p, acts);
 	if (p->state == DSM_SC_LOST) {
-		p->flags &= ~(DSM_SCF_LOWER | DSM_SCF_RECALLED);
+		p->flags &= ~(DSM_SCF_LOWER | DSM_SCF_KEEP | DSM_SCF_RECALLED);
 	} else if (p->state == DSM_SC_M && pinned) {
 		dsm_count(e, p->space, sc_refusals);
 		give_back(e, p, q, DSM_SC_BUSY, acts);

@@ -333,6 +333,94 @@ static void a_lost_home_takes_all_its_pages_along(void **state)
 	}
 }
 
+/* ---- a region that goes ---- */
+
+/* What dsm_region_remove() does while the shell has a page that is being given up. */
+static void remove_region(u16 node)
+{
+	w.node[node].space.closing = true;
+	dsm_space_del(world_engine(node), &w.node[node].space);
+	dsm_engine_forget(world_engine(node), WORLD_REGION);
+}
+
+static void lowered(u16 node, struct dsm_page *p, struct dsm_request *q, bool pinned)
+{
+	dsm_sc_lowered(world_engine(node), p, q, pinned, world_begin(node));
+	world_end(node);
+}
+
+static void nothing_is_left(u16 node)
+{
+	assert_true(list_empty(&world_engine(node)->sc_recalls));
+	assert_int_equal(next_recall(node), 0);
+}
+
+static void reg_a_pinned_page_is_not_put_back_when_its_region_is_gone(void **state)
+{
+	struct dsm_request *q;
+	struct dsm_page *p;
+	u64 next;
+
+	wanted();
+	pass(50 * MS);
+	q = dsm_sc_take(world_engine(B), &p, &next);
+	assert_non_null(q);
+	remove_region(B);
+	lowered(B, p, q, true);
+	nothing_is_left(B);
+	assert_int_equal(p->state, DSM_SC_I);
+	assert_int_equal(world_engine(B)->stats.sc_refusals, 0);
+}
+
+/* Before that, too: nothing may be under way when the region leaves the engine. */
+static void a_pinned_page_of_a_region_that_goes_is_given_up_at_once(void **state)
+{
+	wanted();
+	pass(50 * MS);
+	w.node[B].pinned[0] = true;
+	assert_true(recall_one(B));
+	assert_int_equal(world_page(B, 0)->state, DSM_SC_M);
+	w.node[B].space.closing = true;
+	pass(5 * MS);
+	assert_true(recall_one(B));
+	nothing_is_left(B);
+	world_run();
+	assert_int_equal(world_page(A, 0)->state, DSM_SC_M);
+}
+
+static void reg_a_page_lost_while_its_region_goes_is_not_put_back(void **state)
+{
+	struct dsm_request *q;
+	struct dsm_page *p;
+	u64 next;
+
+	fault(B, 0, true);
+	world_run();
+	fault(A, 0, false);
+	world_run();
+	pass(50 * MS);
+	q = dsm_sc_take(world_engine(B), &p, &next);
+	assert_non_null(q);
+	assert_true(dsm_sc_keeps(p));
+	world_lose(A);
+	remove_region(B);
+	lowered(B, p, q, false);
+	nothing_is_left(B);
+	assert_int_equal(p->state, DSM_SC_LOST);
+}
+
+/* Who tells the pages of a loss may still have the region when it is out of the engine. */
+static void reg_a_page_lost_after_its_region_went_is_passed_by(void **state)
+{
+	get(B, 0, true);
+	get(B, 3, false);
+	remove_region(B);
+	world_lose(A);
+	assert_false(list_empty(&world_engine(B)->sc_recalls));
+	assert_int_equal(next_recall(B), 0);
+	nothing_is_left(B);
+}
+
 /* ---- peers that break the rules ---- */
 
 static int send(u16 to, u16 from, u8 type, u32 idx, u8 right, u8 status)
@@ -438,6 +526,10 @@ int main(void)
 		T(a_lost_reader_is_left_out),
 		T(a_lost_asker_stops_nothing),
 		T(a_lost_home_takes_all_its_pages_along),
+		T(reg_a_pinned_page_is_not_put_back_when_its_region_is_gone),
+		T(a_pinned_page_of_a_region_that_goes_is_given_up_at_once),
+		T(reg_a_page_lost_while_its_region_goes_is_not_put_back),
+		T(reg_a_page_lost_after_its_region_went_is_passed_by),
 		T(messages_out_of_place_are_refused),
 		T(other_regions_messages_are_refused),
 		T(a_release_leaves_the_pages_alone),
