@@ -334,7 +334,8 @@ struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key)
  * @acts: actions
  *
  * Context: engine lock held.
- * Return: 0; -EPROTO if the sender broke a rule of the protocol: it must be dropped.
+ * Return: 0; -EPROTO if the sender broke a rule of the protocol: it must be dropped; -ENOENT there is no such region:
+ * it may have gone since the message was checked.
  */
 int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 		    struct dsm_actions *acts)
@@ -346,6 +347,8 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 	/* A message that was under way when its sender was declared lost. */
 	if (!dsm_engine_alive(e, from) || from == e->self)
 		return 0;
+	if (hdr.region && !dsm_space_find(e, le32_to_cpu(hdr.region)))
+		return -ENOENT;
 	switch (hdr.type) {
 	case DSM_MSG_FETCH:
 		return dsm_page_on_fetch(e, from, &hdr, &r, acts);

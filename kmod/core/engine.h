@@ -657,7 +657,7 @@ bool dsm_env_key_find(struct dsm_space *s, u32 idx, u16 home, struct dsm_key *ke
  */
 int dsm_engine_check(const u8 *msg, u32 len,
 		     int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx);
-/* The step for a checked message. -EPROTO: the peer broke a rule; nothing was changed. */
+/* The step for a checked message. -EPROTO: the peer broke a rule; -ENOENT: its region is gone; nothing was changed. */
 int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 		    struct dsm_actions *acts);
 /* One item of the ready queue. */

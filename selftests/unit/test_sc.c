@@ -333,6 +333,18 @@ static void a_lost_home_takes_all_its_pages_along(void **state)
 	}
 }
 
+static int send(u16 to, u16 from, u8 type, u32 idx, u8 right, u8 status)
+{
+	const struct dsm_wire_sc body = { .idx = cpu_to_le32(idx), .right = right, .status = status };
+	struct dsm_msgbuf *m = world_forge(type, WORLD_REGION, 0);
+	static const u8 data[DSM_PAGE_BYTES];
+
+	dsm_wire_put(m, &body, sizeof(body));
+	if (status == DSM_SC_DATA)
+		dsm_wire_put(m, data, sizeof(data));
+	return world_inject(to, from, m);
+}
+
 /* ---- a region that goes ---- */
 
 /* What dsm_region_remove() does while the shell has a page that is being given up. */
@@ -421,19 +433,31 @@ static void reg_a_page_lost_after_its_region_went_is_passed_by(void **state)
 	nothing_is_left(B);
 }
 
-/* ---- peers that break the rules ---- */
-
-static int send(u16 to, u16 from, u8 type, u32 idx, u8 right, u8 status)
+/* The shell finds the region, then it goes, then the message has its step. */
+static void reg_a_message_that_its_region_did_not_wait_for_breaks_no_rule(void **state)
 {
-	const struct dsm_wire_sc body = { .idx = cpu_to_le32(idx), .right = right, .status = status };
-	struct dsm_msgbuf *m = world_forge(type, WORLD_REGION, 0);
-	static const u8 data[DSM_PAGE_BYTES];
+	static const struct {
+		u16 to, from;
+		u8 type, right, status;
+	} rows[] = {
+		{ A, B, DSM_MSG_SC_GET, 2, 0 }, { A, C, DSM_MSG_SC_BACK, 0, DSM_SC_DATA }, { A, B, DSM_MSG_SC_DONE, 0, 0 },
+		{ B, A, DSM_MSG_SC_GRANT, 2, DSM_SC_DATA }, { C, A, DSM_MSG_SC_RECALL, 0, 0 },
+	};
+	u32 i;
 
-	dsm_wire_put(m, &body, sizeof(body));
-	if (status == DSM_SC_DATA)
-		dsm_wire_put(m, data, sizeof(data));
-	return world_inject(to, from, m);
+	get(C, 0, true);
+	fault(B, 0, true);
+	world_run();
+	for (i = 0; i < 3; i++)
+		remove_region(i);
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		unit_require(send(rows[i].to, rows[i].from, rows[i].type, 0, rows[i].right, rows[i].status) == -ENOENT,
+			     "row %u", i);
+	assert_int_equal(w.n_fly, 0);
+	assert_int_equal(world_page(C, 0)->state, DSM_SC_M);
 }
+
+/* ---- peers that break the rules ---- */
 
 static void messages_out_of_place_are_refused(void **state)
 {
@@ -530,6 +554,7 @@ int main(void)
 		T(a_pinned_page_of_a_region_that_goes_is_given_up_at_once),
 		T(reg_a_page_lost_while_its_region_goes_is_not_put_back),
 		T(reg_a_page_lost_after_its_region_went_is_passed_by),
+		T(reg_a_message_that_its_region_did_not_wait_for_breaks_no_rule),
 		T(messages_out_of_place_are_refused),
 		T(other_regions_messages_are_refused),
 		T(a_release_leaves_the_pages_alone),
