@@ -277,7 +277,7 @@ struct dsm_interval {
  *          bitmap of the release slots that wait for their acknowledgement
  * @key:    key of a lock, barrier or flag; fetches: address of the sink
  * @told:   lost nodes that the caller was told of before: see struct dsm_waiter; fetches: multicast that
- *          the caller has
+ *          the caller has; recalls of sc pages: not before then is the page given up, or looked at again
  * @up:     barriers: where @node sent its report: the manager, or a node that passed it on
  * @via:    barriers: who sent it to us
  * @count:  barriers: threads that arrived; fetches: registration of the sink

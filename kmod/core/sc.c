@@ -324,8 +324,11 @@ static int on_recall(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	return 0;
 }
 
-/* Is it time? If not, *@at says when. */
-static bool is_due(struct dsm_engine *e, struct dsm_page *p, const struct dsm_request *q, u64 *at)
+/*
+ * Is it time? If not, *@at says when. An extension is the recall's, not the page's: in SM that has the time at which
+ * the right was asked for, and measure() needs it.
+ */
+static bool is_due(struct dsm_engine *e, struct dsm_page *p, struct dsm_request *q, u64 *at)
 {
 	if (p->state == DSM_SC_LOST)
 		return true;
@@ -336,10 +339,10 @@ static bool is_due(struct dsm_engine *e, struct dsm_page *p, const struct dsm_re
 	if (e->now_ns >= p->sc.until && e->sc_waiting && !(p->flags & DSM_SCF_EXTENDED)) {
 		/* Somebody here needs another page, and perhaps this one with it. */
 		p->flags |= DSM_SCF_EXTENDED;
-		p->sc.until = e->now_ns + hold_ns(e);
+		q->told = e->now_ns + hold_ns(e);
 	}
-	*at = p->sc.until;
-	return e->now_ns >= p->sc.until;
+	*at = max(p->sc.until, q->told);
+	return e->now_ns >= *at;
 }
 
 /**

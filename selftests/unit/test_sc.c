@@ -208,6 +208,33 @@ static void the_hold_is_extended_once_while_somebody_waits(void **state)
 	assert_true(recall_one(B));
 }
 
+/* Asked for to be written, and recalled for another: what is measured is the fetch, not the hold. */
+static void reg_the_extension_leaves_the_time_of_the_question_alone(void **state)
+{
+	u64 asked, at;
+
+	get(B, 0, false);
+	fault(C, 0, true);
+	world_deliver(DSM_MSG_SC_GET);
+	asked = world_engine(B)->now_ns;
+	fault(B, 0, true);
+	world_deliver(DSM_MSG_SC_RECALL);
+	assert_int_equal(world_page(B, 0)->state, DSM_SC_SM);
+	pass(3 * MS);
+	world_engine(B)->sc_waiting = 1;
+	at = next_recall(B);
+	assert_true(at > world_engine(B)->now_ns);
+	assert_int_equal(world_page(B, 0)->sc.until, asked);
+	/* Once, as any other. */
+	pass(at - world_engine(B)->now_ns);
+	assert_true(recall_one(B));
+	assert_int_equal(world_page(B, 0)->state, DSM_SC_IM);
+	assert_int_equal(world_page(B, 0)->sc.until, asked);
+	world_engine(B)->sc_waiting = 0;
+	settle();
+	assert_int_equal(world_page(B, 0)->state, DSM_SC_M);
+}
+
 static void a_page_to_read_goes_at_once(void **state)
 {
 	get(B, 0, false);
@@ -543,6 +570,7 @@ int main(void)
 		T(a_page_nobody_comes_to_use_is_not_held_for_ever),
 		T(the_hold_grows_with_the_time_of_a_fetch),
 		T(the_hold_is_extended_once_while_somebody_waits),
+		T(reg_the_extension_leaves_the_time_of_the_question_alone),
 		T(a_page_to_read_goes_at_once),
 		T(a_pinned_page_waits_for_its_device),
 		T(a_page_pinned_for_ever_is_refused_and_kept),
