@@ -415,6 +415,7 @@ const struct litmus litmus_list[] = {
 	{ "try-rdma", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_QUIET, { try_t, try_t, try_t, try_l }, try_final },
 	{ "L3rdma", 3, 3, { A, B, C }, LITMUS_RDMA, { l3_a, l3_b, l3_b }, NULL },
 	{ "L23rdma", 3, 3, { A, B, C }, LITMUS_RDMA | LITMUS_QUIET, { l23_a, l23_b, l23_c }, NULL },
+	{ "L33rdma", 2, 3, { A, A, B }, LITMUS_WALK_ONLY | LITMUS_RDMA, { l33_a, l33_a, l33_b }, NULL },
 	{ "letters", 3, 5, { A, A, B, C, C }, LITMUS_RDMA | LITMUS_WALK_ONLY,
 	  { letter_a1, letter_a2, letter_w, letter_w, letter_w }, NULL },
 	{ "letters-kill", 3, 4, { A, A, B, B }, LITMUS_RDMA | LITMUS_KILL | LITMUS_INSIDE | LITMUS_LAST | LITMUS_ERRORS,

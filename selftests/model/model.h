@@ -569,6 +569,7 @@ void clock_join(struct clock *to, const struct clock *from);
 void oracle_tick(struct thread *t);
 
 /* check.c, check_sc.c, check_csm.c */
+void check_homes(void);
 void check_csm_step(void);
 void check_csm_end(struct node *n);
 u32 check_csm_requests(const struct node *n);
