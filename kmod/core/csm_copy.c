@@ -230,6 +230,7 @@ static int on_grant(struct dsm_engine *e, struct dsm_page *p, const struct dsm_w
 		/* Stale only because everything was assumed to be: the home compared versions. */
 		dsm_csm_exclusive(e, p, acts);
 	} else {
+		/* An acquire may have come by meanwhile (decisions.md P7, mutants M146, M147). */
 		dsm_page_set_state(p, p->csm & DSM_CSM_STALE ? DSM_PAGE_INV : DSM_PAGE_RD);
 		p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE);
 	}

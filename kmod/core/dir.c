@@ -4,7 +4,8 @@
  * The words of a region with metadata=rdma (protocol.md 3.5).
  *
  * A node is in the set before it asks for the bytes, and a writer reads the set after its bytes are at home. So for
- * any two of them either the copy has the bytes or the writer finds the node in the set (L38, mutants M105, M106).
+ * any two of them either the copy has the bytes or the writer finds the node in the set (L38, mutants M105, M106, and
+ * M148, where the set is read too early).
  * A node leaves only when it has no copy, no release under way and all it told is told: so whoever is alone in the
  * set by then has, if not in its copy then among its notices, all that anybody wrote; it looks there before it uses
  * a copy as the only one (L39, decisions.md P2, mutant M109). While a node is in the set nobody gets the only copy;

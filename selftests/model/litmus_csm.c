@@ -17,7 +17,7 @@ static const char * const as_hlrc[] = {
 	"L1", "L2", "L3", "L6", "L7", "L8", "L8small", "L9", "L10", "L10flag", "L11", "L12", "L13", "L14", "L15", "L15flush",
 	"L15write", "L16", "L17", "L23", "L27", "L28", "L30", "L34", "L35", "L37", "L40", "L41", "L43", "untold", "kept", "dma", "mix",
 	"crash-lock", "crash-all", "crash-flag", "crash-barrier", "around", "L18", "L19", "L36", "L38", "L39", "L39left", "drop", "turns",
-	"dma-wanted", "crash-only",
+	"upg", "dma-wanted", "crash-only",
 };
 
 /* And with hlrc those of cashmere that it has to pass too. */
@@ -29,13 +29,13 @@ static const char * const as_sc[] = { "L1", "L3", "L8small", "L12", "L23", "L34"
 /* With home=migrate those in which pages change hands. */
 static const char * const as_moved[] = {
 	"L1", "L7", "L8", "L9", "L10", "L12", "L14", "L15", "L16", "L17", "L23", "L28", "L30", "L37", "kept", "dma", "mix", "crash-lock",
-	"crash-barrier", "L18", "L36", "L38", "drop", "turns", "around", "crash-only",
+	"crash-barrier", "L18", "L36", "L38", "drop", "turns", "upg", "around", "crash-only",
 };
 
 /* With metadata=rdma those in which sets and notices matter. */
 static const char * const as_dir[] = {
 	"L1", "L8", "L9", "L14", "L16", "L17", "L28", "L30", "L37", "dma", "mix", "crash-all", "crash-barrier", "around", "L18", "L36",
-	"L38", "L39", "L39left", "drop", "turns", "dma-wanted", "crash-only", "crash-touch", "crash-said",
+	"L38", "L39", "L39left", "drop", "turns", "upg", "dma-wanted", "crash-only", "crash-touch", "crash-said",
 };
 
 /* With home=migrate@barrier, in regions with cashmere and with hlrc, those with barriers in which pages may move. */
@@ -101,6 +101,11 @@ PROG(l39left_c, LOCK(1), INC(1, 0), UNLOCK(1), LOOP(8, 0));
 PROG(turns_r, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), UNLOCK(0), LOCK(0), INC(0, 0), STORE(0, 1, 1), UNLOCK(0));
 PROG(turns_w, LOCK(0), STORE(1, 0, 4), UNLOCK(0), LOCK(0), INC(0, 0), STORE(1, 1, 5), UNLOCK(0), LOCK(0), LOAD(1, 0, 1), LOAD(1, 1, 2),
 	UNLOCK(0));
+
+/* A page is invalidated while it is asked for as the only copy, which it is not (P7): who acquired does not see its old bytes. */
+PROG(upg_w, LOAD(0, 0, 0), TELL(1), STORE(0, 2, 5), LOAD(0, 2, 1));
+PROG(upg_r, HEAR(0), LOCK(0), LOAD(0, 1, 0), UNLOCK(0));
+PROG(upg_c, HEAR(1), LOCK(0), STORE(0, 1, 1), UNLOCK(0), TELL(0));
 
 /* A device writes a page that is exclusive when others want it. */
 PROG(dma_a, PIN(0), DMA(0, 0, 1), TELL(0), DMA(0, 1, 2), UNPIN(0), LOCK(0), UNLOCK(0), TELL(1));
@@ -204,6 +209,7 @@ static const struct litmus own[] = {
 	{ "L39left", 4, 3, { A, B, C }, 0, { l39left_a, l39left_b, l39left_c }, NULL },
 	{ "drop", 3, 2, { A, B }, 0, { drop_a, drop_b }, NULL },
 	{ "turns", 3, 4, { A, A, B, C }, 0, { turns_r, turns_w, turns_r, turns_w }, NULL },
+	{ "upg", 3, 3, { A, A, B }, 0, { upg_w, upg_r, upg_c }, NULL },
 	{ "dma-wanted", 3, 2, { A, B }, 0, { dma_a, dma_b }, NULL },
 	{ "crash-only", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_b }, NULL },
 	{ "crash-said", 4, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { said_a, said_b, said_b }, NULL },
