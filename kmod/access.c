@@ -90,7 +90,7 @@ static u32 around(void *ctx, u32 idx, u32 n, struct page **frames)
 		if (!p || !p->frame || dsm_page_right(p) < DSM_PAGE_READABLE)
 			continue;
 		/* What nobody is known to go towards shows by its own fault whether it is used. */
-		if (i >= along && p->flags & DSM_PF_AHEAD)
+		if (p->flags & DSM_PF_AHEAD && !dsm_ahead_may_map(r, idx + 1 + i, i < along))
 			continue;
 		frames[i] = p->frame;
 		found = i + 1;
@@ -110,10 +110,12 @@ static void around_again(void *ctx, u32 idx, u32 n, struct page **frames)
 		if (!frames[i])
 			continue;
 		p = xa_load(&r->table, idx + 1 + i);
-		if (dsm_page_right(p) < DSM_PAGE_READABLE)
+		if (dsm_page_right(p) < DSM_PAGE_READABLE) {
 			frames[i] = NULL;
-		else
-			dsm_csm_mapped(r->node->engine, p);
+			continue;
+		}
+		dsm_csm_mapped(r->node->engine, p);
+		dsm_ahead_mapped(r, p);
 	}
 	spin_unlock(&r->node->lock);
 }

@@ -10,6 +10,9 @@
  * shrink, and where next to nothing is gained it pauses. With around=again a page that was used
  * between each two notices that took it away is asked for again with the next one. Only ever hints:
  * rights are the core's.
+ *
+ * Whether what was fetched ahead is used shows by the fault at it. Pages that a program asked for, or that were used
+ * again and again, are trusted: the fault at a page in front of them maps them along, and they count as used.
  */
 #include <linux/slab.h>
 #include "core/fetch.h"
@@ -27,7 +30,10 @@
 #define PAUSE_FAULTS 1024u
 #define AGAIN_SLOTS 1024u	/* of a region */
 #define AGAIN_SURE 2u		/* used so often between two notices: it will be again */
+#define AGAIN_TRUST 8u		/* one time of so many it must fault: who maps it along does not know that it is used */
 #define REQUEST_PAGES 1024u	/* of one request of a program, and of a region under way */
+#define TRUSTED XA_MARK_1	/* of the region's table: may be mapped along */
+#define MUST_FAULT XA_MARK_2	/* likewise: may not, although a stream leads there */
 
 /**
  * struct stream - evenly spaced faults of a thread, or what may become that
@@ -57,11 +63,13 @@ struct stream {
  * struct again - a page of this node that notices take away
  * @idx:   page; another one with the same place takes it over
  * @times: between how many notices in a row it was used
+ * @trust: how often in a row it was trusted
  * @used:  since the last one
  */
 struct again {
 	u32 idx;
 	u8 times;
+	u8 trust;
 	bool used;
 };
 
@@ -141,8 +149,16 @@ static void fetch(struct dsm_node *node, struct dsm_page **page, u32 n)
 	}
 }
 
+static void mark(struct dsm_region *r, u32 idx, xa_mark_t what, bool on)
+{
+	if (on)
+		xa_set_mark(&r->table, idx, what);
+	else if (xa_get_mark(&r->table, idx, what))
+		xa_clear_mark(&r->table, idx, what);
+}
+
 /* Starts fetching up to 16 pages @first, @first + @stride, ...; fewer if memory is short. */
-static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n)
+static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n, bool trusted)
 {
 	struct dsm_page *page[DSM_FETCH_AHEAD_MAX];
 	u32 got = 0, i;
@@ -156,6 +172,8 @@ static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n)
 		page[got] = dsm_shell_page_spare(r, idx);
 		if (IS_ERR(page[got]))
 			break;
+		mark(r, idx, TRUSTED, trusted);
+		mark(r, idx, MUST_FAULT, false);
 		got++;
 	}
 	fetch(r->node, page, got);
@@ -165,7 +183,7 @@ static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n)
  * Whole transfers: of neighbours up to a multiple of 16. What somebody waits for, pages and locks,
  * queues behind these requests, so there is a limit to how many are under way.
  */
-static void ask_all(struct dsm_region *r, s64 first, s64 stride, u32 n)
+static void ask_all(struct dsm_region *r, s64 first, s64 stride, u32 n, bool trusted)
 {
 	while (n && READ_ONCE(r->space->fetching) < REQUEST_PAGES) {
 		u32 now = DSM_FETCH_AHEAD_MAX;
@@ -173,7 +191,7 @@ static void ask_all(struct dsm_region *r, s64 first, s64 stride, u32 n)
 		if (stride == 1)
 			now -= first % DSM_FETCH_AHEAD_MAX;
 		now = min(now, n);
-		ask(r, first, stride, now);
+		ask(r, first, stride, now, trusted);
 		first += now * stride;
 		n -= now;
 	}
@@ -207,7 +225,7 @@ static void scout(struct dsm_region *r, s64 end, s64 stride)
 		return;
 	idx = end + (idx - end + stride - 1) / stride * stride;
 	if (idx < r->pages && !is_registered(r, idx))
-		ask(r, idx, stride, 1);
+		ask(r, idx, stride, 1, false);
 }
 
 /*
@@ -372,8 +390,8 @@ static void note_use(struct dsm_ahead *a, u32 idx)
 	slot->used = true;
 }
 
-/* A notice took it away. Will a thread come back to it? */
-static bool comes_again(struct dsm_ahead *a, u32 idx)
+/* A notice took it away. Will a thread come back to it, and if so, may it be mapped along then? */
+static bool comes_again(struct dsm_ahead *a, u32 idx, bool *trusted)
 {
 	struct again *slot = &a->again[idx % AGAIN_SLOTS];
 	bool sure;
@@ -386,8 +404,11 @@ static bool comes_again(struct dsm_ahead *a, u32 idx)
 	else if (slot->times < AGAIN_SURE)
 		slot->times++;
 	sure = slot && slot->times == AGAIN_SURE;
-	if (slot)
+	if (slot) {
 		slot->used = false;
+		slot->trust = sure ? (slot->trust + 1) % AGAIN_TRUST : 0;
+	}
+	*trusted = sure && slot->trust;
 	spin_unlock(&a->lock);
 	return sure;
 }
@@ -404,17 +425,20 @@ u32 dsm_ahead_noticed(struct dsm_page **page, u32 n)
 {
 	struct dsm_page *again[DSM_FETCH_AHEAD_MAX];
 	u32 i, got = 0, asked = 0;
+	bool trusted;
 
 	for (i = 0; i < n; i++) {
 		struct dsm_region *r = page[i]->space->shell;
 
-		if (r->space->policy.around != DSM_AROUND_AGAIN || !comes_again(r->ahead, page[i]->idx) ||
+		if (r->space->policy.around != DSM_AROUND_AGAIN || !comes_again(r->ahead, page[i]->idx, &trusted) ||
 		    READ_ONCE(r->space->fetching) >= REQUEST_PAGES)
 			continue;
 		if (got == DSM_FETCH_AHEAD_MAX || (got && again[0]->space != page[i]->space)) {
 			fetch(dsm_page_node(again[0]), again, got);
 			got = 0;
 		}
+		mark(r, page[i]->idx, TRUSTED, trusted);
+		mark(r, page[i]->idx, MUST_FAULT, !trusted);
 		again[got++] = page[i];
 		asked++;
 	}
@@ -477,7 +501,7 @@ void dsm_ahead_fault(struct dsm_region *r, u32 idx)
 		spin_unlock(&a->lock);
 	}
 	if (plan.n) {
-		ask_all(r, plan.first, plan.stride, plan.n);
+		ask_all(r, plan.first, plan.stride, plan.n, false);
 		scout(r, plan.first + plan.n * plan.stride, plan.stride);
 	}
 }
@@ -511,6 +535,39 @@ u32 dsm_ahead_along(struct dsm_region *r, u32 idx, u32 n)
 }
 
 /**
+ * dsm_ahead_may_map() - may a page that was fetched ahead be mapped along with another one?
+ * @r:     region
+ * @idx:   page
+ * @along: the thread is going to come to it, see dsm_ahead_along()
+ *
+ * Context: any.
+ * Return: true if so, or if a program asked for it, or if it was used each time so far.
+ */
+bool dsm_ahead_may_map(struct dsm_region *r, u32 idx, bool along)
+{
+	return xa_get_mark(&r->table, idx, TRUSTED) || (along && !xa_get_mark(&r->table, idx, MUST_FAULT));
+}
+
+/**
+ * dsm_ahead_mapped() - a page is mapped along with another one
+ * @r: region
+ * @p: page, readable
+ *
+ * Of a trusted one that is its use.
+ *
+ * Context: engine lock held.
+ */
+void dsm_ahead_mapped(struct dsm_region *r, struct dsm_page *p)
+{
+	if (!(p->flags & DSM_PF_AHEAD) || !xa_get_mark(&r->table, p->idx, TRUSTED))
+		return;
+	dsm_fetch_used(r->node->engine, p);
+	spin_lock(&r->ahead->lock);
+	note_use(r->ahead, p->idx);
+	spin_unlock(&r->ahead->lock);
+}
+
+/**
  * dsm_node_prefetch() - start fetching pages without waiting
  * @r:      region
  * @offset: bytes
@@ -534,7 +591,7 @@ int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len)
 		return 0;
 	end = min_t(u64, DIV_ROUND_UP_ULL(offset + len, PAGE_SIZE), first + REQUEST_PAGES);
 	if (end > first) {
-		ask_all(r, first, 1, end - first);
+		ask_all(r, first, 1, end - first, true);
 		/* The caller goes on computing. */
 		if (net)
 			dsm_net_give_way(net);

@@ -356,6 +356,8 @@ void dsm_chunk_xfer_done(struct dsm_node *n, struct dsm_xfer *x);
 struct dsm_ahead *dsm_ahead_new(void);
 void dsm_ahead_fault(struct dsm_region *r, u32 idx);
 u32 dsm_ahead_along(struct dsm_region *r, u32 idx, u32 n);
+bool dsm_ahead_may_map(struct dsm_region *r, u32 idx, bool along);
+void dsm_ahead_mapped(struct dsm_region *r, struct dsm_page *p);
 u32 dsm_ahead_noticed(struct dsm_page **page, u32 n);
 
 /* ---- flush.c ---- */

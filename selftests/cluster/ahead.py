@@ -163,6 +163,49 @@ def pages_come_again(c):
             expect(seen.grown()[0] == issued + len(places), f"{policy}: pages nobody reads were asked for")
 
 
+def pages_that_will_be_used_are_mapped_along(c):
+    """One fault does for what a program asked for; what comes again faults each by itself one time of eight."""
+    home, asker = c.nodes[0], c.nodes[1]
+    first, pages, trusted = 100, 8, 8
+    for policy in FETCHES:
+        with region(c, "1M", f"{policy},around=again") as name, actors(name, home, asker) as (a, b):
+            show(a, b, 64, 1)
+            seen = Ahead(asker)
+            before = counters(asker)["page_transfers"]
+            b.want(0, "prefetch", 0, 64 * PAGE)
+            until(lambda before=before: counters(asker)["page_transfers"] == before + 64, "not all pages came")
+            b.want(0, "verify", 0, 64, PAGE, 1)
+            _, hits, _, faults = seen.told(f"{policy}, 64 pages that were asked for")
+            expect(faults == 4, f"{policy}: {faults} faults at 64 pages that a program asked for")
+            expect(hits == 64, f"{policy}: {hits} of 64 pages that were used count as such")
+
+            def turn(value, read):
+                a.want(0, "fill", first * PAGE, pages, PAGE, value)
+                a.want(0, "release")
+                came, mine = counters(asker)["page_transfers"], seen.grown()[0]
+                b.want(0, "acquire")
+                asked = seen.grown()[0] - mine
+                until(lambda: counters(asker)["page_transfers"] >= came + asked, "not all pages came")
+                b.want(0, "verify", first * PAGE, read, PAGE, value)
+                return asked
+
+            value = 1
+            while turn(1000 * value, pages) < pages:
+                value += 1
+                expect(value < 20, f"{policy}: pages do not come again")
+            seen = Ahead(asker)
+            for value in range(20, 20 + 2 * trusted):
+                turn(1000 * value, pages)
+            issued, hits, _, faults = seen.told(f"{policy},around=again, {pages} pages in each of {2 * trusted} turns")
+            expect(issued == hits == 2 * trusted * pages, f"{policy}: {hits} of {issued} pages were of use")
+            # In each turn the first one, and in two of them every page by itself.
+            expect(faults <= 2 * trusted + 2 * pages, f"{policy}: {faults} faults at pages that come again")
+            # Only the first is read from now on. It is seen of the others when they must fault.
+            for value in range(40, 40 + trusted + 1):
+                asked = turn(1000 * value, 1)
+            expect(asked == 1, f"{policy}: {asked} pages are asked for, of which one is used")
+
+
 def strides_and_several_streams_are_recognised(c):
     home, asker = c.nodes[0], c.nodes[1]
     pages = 1024
