@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Condition variables and semaphores of libdsm: nobody is forgotten, and waits end with a reason."""
+"""Condition variables and semaphores of libdsm: nobody is forgotten, and waits end with a reason. Waits are counted as what they are."""
+import contextlib
 import errno
 import re
 
 from loss import work_goes_on
-from scene import actors, bound, expect, join_ranks, living, region, start_ranks
+from scene import actors, bound, counters, expect, join_ranks, living, region, start_ranks, until
 from vm import clock
 
 COND, SEM = 0, 4096	# offsets
 KEY = 7
 WAITING = "dsm_node_flag_wait"
+PAGE = 4096
+HELD_MS = 300	# a peer is held back until the clock of who waits for it has gone on so far
+WAITS = ("lock", "barrier", "flag", "page", "page_lock", "release")
 
 
 def conditions_and_semaphores(c, rounds=50):
@@ -48,6 +52,85 @@ def waits_end_with_what_they_wait_for(c):
         b.want(0, "unlock", KEY)
         a.finish(number, 0, "a wait beside one that was killed")
         a.want(0, "unlock", KEY)
+
+
+def uptime_ms(node):
+    """The node's clock, in steps of 10 ms."""
+    return round(float(node.read("/proc/uptime").split()[0]) * 1000)
+
+
+def waited_ns(node):
+    """The node's counters of waits, by kind."""
+    counted = counters(node)
+    return {kind: counted[f"ns_wait_{kind}"] for kind in WAITS}
+
+
+@contextlib.contextmanager
+def stands_still(node):
+    """Its processors do in the block."""
+    node.stop()
+    try:
+        yield
+    finally:
+        node.cont()
+
+
+class Held:
+    """A call of an actor that waits until the test has somebody else do something, and the counter that is to show it."""
+
+    def __init__(self, actor, kind, where, *call):
+        self.actor, self.kind, self.what = actor, kind, " ".join(map(str, call))
+        self.before = waited_ns(actor.node)
+        self.number = actor.begin_blocked(where, *call)
+        self.since = uptime_ms(actor.node)
+
+    def for_some_time(self):
+        """It has waited so long already."""
+        until(lambda: uptime_ms(self.actor.node) - self.since >= HELD_MS, "a clock stands still")
+        self.until = uptime_ms(self.actor.node)
+
+    def judge(self):
+        """The time is in the counter of its kind, and in no other."""
+        result, _, ms = self.actor.end(self.number)
+        expect(result == 0, f"{self.what}: {result}")
+        least = self.until - self.since - 10
+        grown = {kind: ns - self.before[kind] for kind, ns in waited_ns(self.actor.node).items()}
+        mine = grown.pop(self.kind) / 1e6
+        print(f"# {self.what}: waited {mine:.1f} ms of {ms} ms, of these {least} ms for certain", flush=True)
+        expect(least <= mine <= ms + 1, f"{self.what}: {mine} ms in ns_wait_{self.kind}, not {least} to {ms + 1}")
+        expect(not any(grown.values()), f"{self.what}: {grown} ns of other kinds")
+
+
+def each_wait_has_its_counter(c):
+    """Who waits for a peer that is held back: with what the peer does later, or with its processors."""
+    first, *_, last = living(c)
+    there = PAGE * (len(living(c)) - 1)		# a page homed at the last one, as all that are as many pages apart
+    with region(c, "1M", "home=rr") as name, actors(name, first, last) as (a, z):
+        z.want(0, "write", there, 7)
+        z.want(0, "lock", KEY)
+        held = Held(a, "lock", "dsm_node_lock", "lock", KEY)
+        held.for_some_time()
+        z.want(0, "unlock", KEY)
+        held.judge()
+        a.want(0, "unlock", KEY)
+        for kind, where, call, later in (("barrier", "dsm_node_barrier", ("barrier", 1, 2), ("barrier", 1, 2)),
+                                         ("flag", WAITING, ("await", 1), ("set", 1))):
+            held = Held(a, kind, where, *call)
+            held.for_some_time()
+            z.want(0, *later)
+            held.judge()
+        with stands_still(last):
+            held = Held(a, "page", "dsm_fault_page", "read", there)
+            held.for_some_time()
+        held.judge()
+        a.read(there, 7)
+        a.want(0, "write", there, 8)
+        with stands_still(last):
+            held = Held(a, "release", "dsm_node_release", "release")
+            held.for_some_time()
+        held.judge()
+        z.want(0, "acquire")
+        z.read(there, 8)
 
 
 def killed_while_others_wait(c):

@@ -66,6 +66,8 @@ TEST(default_and_heap_regions_exist)
 	EXPECT_STREQ("", i.name);
 	EXPECT_EQ((off_t)i.bytes, lseek(fd, 0, SEEK_END));
 	EXPECT_EQ(0u, i.region_flags & DSM_REGION_HEAP);
+	/* A program that just maps it is correct. */
+	EXPECT_NE(NULL, strstr(i.policy, "consistency=sc"));
 	close(fd);
 
 	fd = open("/dev/dsm-heap", O_RDWR);
@@ -73,6 +75,7 @@ TEST(default_and_heap_regions_exist)
 	ASSERT_EQ(0, info(fd, &i, 0, 0));
 	EXPECT_STREQ("heap", i.name);
 	EXPECT_EQ(DSM_REGION_HEAP, i.region_flags & DSM_REGION_HEAP);
+	EXPECT_NE(NULL, strstr(i.policy, "consistency=hlrc"));
 	close(fd);
 }
 
