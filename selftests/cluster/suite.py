@@ -8,11 +8,14 @@ import waits
 import work
 from scene import under
 
+DISK_BYTES = 8 << 20	# direct.c's
+
 # The last one kills a node.
 TESTS = (work.counters_under_locks, work.false_sharing, work.barriers_whole_subsets_several_keys,
          work.barriers_with_wrong_party_counts, work.a_signal_does_not_end_a_barrier, work.flags,
          work.a_thread_computes_while_a_lock_comes, work.killed_holding_a_lock, work.killed_inside_a_barrier,
          waits.conditions_and_semaphores, waits.waits_end_with_what_they_wait_for,
+         work.closed_here_and_opened_there, work.direct_io_across_releases,
          loss.killed_during_a_barrier)
 
 
@@ -43,4 +46,4 @@ def groups(part):
     """For the presets of part "k/n": the name, what Cluster() is given, and the tests."""
     number, parts = map(int, part.split("/"))
     for preset in tuple(presets.PRESETS)[number - 1::parts]:
-        yield preset, {"nodes": 3}, tuple(run_under(preset, test) for test in tests_of(preset))
+        yield preset, {"nodes": 3, "disk": DISK_BYTES}, tuple(run_under(preset, test) for test in tests_of(preset))
