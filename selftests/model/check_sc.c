@@ -42,6 +42,8 @@ void check_sc_step(void)
 {
 	u32 i, p;
 
+	for (i = 0; i < w.l->nodes; i++)
+		goes_check(&w.node[i]);
 	for (p = 0; p < MAX_PAGES; p++) {
 		if (!page_is_sc(p))
 			continue;

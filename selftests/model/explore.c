@@ -62,11 +62,13 @@ static u32 node_actions(struct act *acts, u32 n, u32 i)
 		n = add(acts, n, ACT_EXPIRE, i, 0, 4 + i, &node->expire_stamp);
 	if (lose_enabled(node))
 		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
-	if ((w.set.fetch == DSM_FETCH_READ || w.set.diffpath != DSM_DIFFPATH_MSG) && !node->registered)
+	if ((w.set.fetch == DSM_FETCH_READ || w.set.diffpath != DSM_DIFFPATH_MSG) && !node->registered && !node->goes)
 		n = add(acts, n, ACT_REGISTER, i, 0, 24 + i, &node->register_stamp);
 	for (k = 0; k < MAX_PAGES && w.l->flags & LITMUS_SC; k++)
 		if (recaller_enabled(node, k))
 			n = add(acts, n, ACT_RECALL, i, k, 28 + i, &node->recaller.stamp);
+	if (goes_enabled(node))
+		n = add(acts, n, ACT_GOES, i, 0, 12 + i, &node->goes_stamp);
 	for (k = 0; k < w.set.flushers; k++)
 		if (flusher_enabled(node, &node->flusher[k]))
 			n = add(acts, n, ACT_FLUSHER, i, k, 8 + i * MAX_FLUSHERS + k, &node->flusher[k].stamp);
@@ -231,6 +233,9 @@ static void perform(const struct act *act)
 		break;
 	case ACT_RECALL:
 		recaller_step(&w.node[act->a], act->b);
+		break;
+	case ACT_GOES:
+		goes_step(&w.node[act->a]);
 		break;
 	case ACT_GRAM:
 		gram_deliver(act->a);

@@ -165,6 +165,11 @@ PROG(dma_a, PIN(0), DMA(0, 0, 1), DMA(0, 1, 2), UNPIN(0), STORE(1, 0, 1));
 PROG(dma_b, LOOK, LOAD(1, 0, 0), IF(0, 1, 4), SPIN(0), LOAD(0, 0, 1), LOAD(0, 1, 2));
 PROG(dma_c, STORE(0, 2, 3), LOAD(0, 0, 0), LOAD(0, 2, 1));
 
+/* A device still writes pages that others have asked for when all programs end, and the region is removed. */
+PROG(goes_a, STORE(0, 0, 1), PIN(0), DMA(0, 1, 2), LOAD(1, 0, 0));
+PROG(goes_b, STORE(1, 0, 1), PREFETCH(0));
+PROG(goes_c, PREFETCH(0), PREFETCH(1));
+
 /* Nobody reads a page that was never written from anywhere but as zeroes. */
 PROG(zero_r, LOAD(0, 0, 0), LOAD(1, 0, 1), STORE(0, 0, 1), LOAD(1, 1, 2));
 
@@ -203,6 +208,7 @@ const struct litmus litmus_sc_list[] = {
 	{ "sc-ticket", 3, 3, { A, B, C }, LITMUS_SC, { ticket_t, ticket_t, ticket_t }, ticket_final },
 	{ "sc-ring", 3, 2, { A, B }, LITMUS_SC, { ring_p, ring_c }, ring_final },
 	{ "sc-dma", 3, 3, { A, B, C }, LITMUS_SC, { dma_a, dma_b, dma_c }, NULL },
+	{ "sc-goes", 3, 3, { A, B, C }, LITMUS_SC | LITMUS_GOES, { goes_a, goes_b, goes_c }, NULL },
 	{ "sc-zero", 3, 3, { A, B, C }, LITMUS_SC, { zero_r, zero_r, zero_r }, NULL },
 	{ "sc-crash", 3, 4, { A, B, C, A }, LITMUS_SC | LITMUS_CRASH | LITMUS_ERRORS, { crash_a, crash_b, crash_c, crash_b },
 	  NULL },

@@ -236,6 +236,10 @@ void flying_deliver(u32 i)
 	int err;
 
 	describe("deliver", &f);
+	if (goes_too_late(n, f.m)) {
+		flying_free(f.m, f.src);
+		return;
+	}
 	err = dsm_engine_check(f.m->data, f.m->len, touch, n);
 	if (err)
 		fail("message %s #%u is refused by the check: %d", message_name(f.m->data[0]), f.id, err);

@@ -137,6 +137,7 @@ struct op {
 #define LITMUS_MORE 0x800000u		/* only in deep runs, and when its turn has come */
 #define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
 #define LITMUS_MIXED 0x2000000u		/* with LITMUS_SC: that is page 1 only, in a region of its own */
+#define LITMUS_GOES 0x4000000u		/* at the end the region is removed */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
 
 /**
@@ -310,6 +311,8 @@ struct recaller {
 	u32 stamp;
 };
 
+enum goes_state { GS_OPEN, GS_CLOSING, GS_GONE, GS_FREED };
+
 struct node {
 	struct dsm_engine e;
 	struct dsm_space space;
@@ -327,6 +330,8 @@ struct node {
 	u64 bucket_seq[64];
 	struct flusher flusher[MAX_FLUSHERS];
 	struct recaller recaller;
+	u8 goes;			/* enum goes_state */
+	u32 goes_stamp;
 	u32 zaps;
 	bool flush;
 	bool run;
@@ -425,7 +430,7 @@ struct oracle {
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
-		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_GRAM, ACT_EXPIRE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP, ACT_ENV_BREAK };
+		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_GOES, ACT_GRAM, ACT_EXPIRE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP, ACT_ENV_BREAK };
 
 struct act {
 	u8 kind;
@@ -435,7 +440,7 @@ struct act {
 	u32 *stamp;
 };
 
-#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 5 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_GRAMS + 2 * MAX_THREADS + MAX_NODES + \
+#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 6 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_GRAMS + 2 * MAX_THREADS + MAX_NODES + \
 		  MAX_XFERS * (MAX_PAGES * PIECES + 2) + MAX_SIGNALS)
 
 struct world {
@@ -541,6 +546,12 @@ bool is_pinned(struct node *n, u32 p);
 bool recaller_enabled(struct node *n, u32 p);
 void recaller_step(struct node *n, u32 p);
 u64 recaller_view(const struct thread *t);
+
+/* goes.c */
+bool goes_enabled(const struct node *n);
+void goes_step(struct node *n);
+bool goes_too_late(const struct node *n, const struct dsm_msgbuf *m);
+void goes_check(const struct node *n);
 
 /* history.c */
 void history_reset(void);

@@ -412,6 +412,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 			n->space.slots = &n->slots;
 		n->recaller.hasty = s->hasty;
 		n->recaller.stamp = ++w.next_stamp;
+		n->goes_stamp = ++w.next_stamp;
 		for (k = 0; k < s->flushers; k++)
 			n->flusher[k].stamp = ++w.next_stamp;
 	}
