@@ -362,7 +362,7 @@ def answers_go_before_pages(c):
     """Without credit, a node's answers wait; when there is some, grants go before the pages that came first."""
     a, b = living(c)[:2]
     pages = 400
-    with region(c, "4M", "home=first-touch") as name, actors(name, a, b, b) as (at_home, reader, locker):
+    with region(c, "4M", "home=first-touch,around=off") as name, actors(name, a, b, b) as (at_home, reader, locker):
         show(at_home, reader, pages, 1)
         stalls, first = (counters(a)[word] for word in ("credit_stalls", "answers_first"))
         fault(b, a, "withhold 1")
