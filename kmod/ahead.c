@@ -157,6 +157,13 @@ static void mark(struct dsm_region *r, u32 idx, xa_mark_t what, bool on)
 		xa_clear_mark(&r->table, idx, what);
 }
 
+/* May a page that is asked for be mapped along with another one when it is here? */
+static void trust(struct dsm_region *r, u32 idx, bool trusted, bool must_fault)
+{
+	mark(r, idx, TRUSTED, trusted);
+	mark(r, idx, MUST_FAULT, must_fault);
+}
+
 /* Starts fetching up to 16 pages @first, @first + @stride, ...; fewer if memory is short. */
 static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n, bool trusted)
 {
@@ -172,8 +179,7 @@ static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n, bool trusted
 		page[got] = dsm_shell_page_spare(r, idx);
 		if (IS_ERR(page[got]))
 			break;
-		mark(r, idx, TRUSTED, trusted);
-		mark(r, idx, MUST_FAULT, false);
+		trust(r, idx, trusted, false);
 		got++;
 	}
 	fetch(r->node, page, got);
@@ -437,8 +443,7 @@ u32 dsm_ahead_noticed(struct dsm_page **page, u32 n)
 			fetch(dsm_page_node(again[0]), again, got);
 			got = 0;
 		}
-		mark(r, page[i]->idx, TRUSTED, trusted);
-		mark(r, page[i]->idx, MUST_FAULT, !trusted);
+		trust(r, page[i]->idx, trusted, !trusted);
 		again[got++] = page[i];
 		asked++;
 	}

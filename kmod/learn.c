@@ -7,26 +7,8 @@
  * different ways: how long waits take changes with all that happens in the two machines by more than
  * the ways differ, and a few very long ones say nothing.
  */
+#include "core/sort.h"
 #include "learn.h"
-
-static void sort(u64 *a)
-{
-	u32 i, k;
-	u64 x;
-
-	for (i = 1; i < DSM_LEARN_BLOCK; i++) {
-		x = a[i];
-		for (k = i; k && a[k - 1] > x; k--)
-			a[k] = a[k - 1];
-		a[k] = x;
-	}
-}
-
-static int within(int score)
-{
-	return score > DSM_LEARN_MOST_SURE ? DSM_LEARN_MOST_SURE :
-		score < -DSM_LEARN_MOST_SURE ? -DSM_LEARN_MOST_SURE : score;
-}
 
 /**
  * dsm_learn_block() - a block is full: compare it with the one before, and choose the way of the next
@@ -39,11 +21,14 @@ void dsm_learn_block(struct dsm_learn *l)
 {
 	bool spun = l->spins, better;
 	u64 median_ns;
+	int score;
 
-	sort(l->took_ns);
+	dsm_sort(l->took_ns, DSM_LEARN_BLOCK);
 	median_ns = (l->took_ns[DSM_LEARN_BLOCK / 2 - 1] + l->took_ns[DSM_LEARN_BLOCK / 2]) / 2;
-	if (l->before_ns && l->before_spun != spun)
-		WRITE_ONCE(l->score, within(l->score + ((median_ns < l->before_ns) == spun ? 1 : -1)));
+	if (l->before_ns && l->before_spun != spun) {
+		score = l->score + ((median_ns < l->before_ns) == spun ? 1 : -1);
+		WRITE_ONCE(l->score, max(min(score, DSM_LEARN_MOST_SURE), -DSM_LEARN_MOST_SURE));
+	}
 	l->before_ns = median_ns;
 	l->before_spun = spun;
 	l->blocks++;

@@ -8,19 +8,7 @@
  * more than that without a cause. Whatever would change a default is looked at twice.
  */
 #include "choice.h"
-
-static void sort(u64 *a)
-{
-	u32 i, k;
-	u64 x;
-
-	for (i = 1; i < DSM_CHOICE_TRIALS; i++) {
-		x = a[i];
-		for (k = i; k && a[k - 1] > x; k--)
-			a[k] = a[k - 1];
-		a[k] = x;
-	}
-}
+#include "../core/sort.h"
 
 static bool is_longer(u64 a, u64 b)
 {
@@ -30,8 +18,8 @@ static bool is_longer(u64 a, u64 b)
 /* Is the first one slower? Sorts both. */
 static bool is_slower(u64 *a, u64 *b)
 {
-	sort(a);
-	sort(b);
+	dsm_sort(a, DSM_CHOICE_TRIALS);
+	dsm_sort(b, DSM_CHOICE_TRIALS);
 	return is_longer(a[0], b[0]) && is_longer(a[DSM_CHOICE_TRIALS / 2], b[DSM_CHOICE_TRIALS / 2]);
 }
 

@@ -7,8 +7,8 @@ kmod/net/fault.c).
 """
 import errno
 
-from scene import (BULK_MIN, CALL_SECONDS, actors, bound, bulk_min, counters, expect, living,
-                   make_region, peer, region, status, until)
+from scene import (CALL_SECONDS, TUNABLES, actors, bound, counters, expect, living, make_region,
+                   peer, region, status, tuned, until)
 from ahead import show
 from faults import check_both_know, unknown_outcome
 from sinks import PAGE, anew, xfer
@@ -41,9 +41,9 @@ def packs_go_by_the_ring(c):
     """All that may, full slots, or none, by bulk_min; the home has the bytes in each case."""
     a, b = c.nodes[:2]
     for value in ("-1", "17", "x"):
-        expect(b.run(["sh", "-c", f"echo {value} > {BULK_MIN}"]).status, f"bulk_min took {value}")
+        expect(b.run(["sh", "-c", f"echo {value} > {TUNABLES}/bulk_min"]).status, f"bulk_min took {value}")
     for least in (1, 4, 0):
-        with bulk_min(b, least), region(c, "1M", PACKS) as name, \
+        with tuned(b, bulk_min=least), region(c, "1M", PACKS) as name, \
                 actors(name, a, b) as (home, writer):
             before = counters(b)
             for value in (0x1 * EACH_BYTE, 0x2 * EACH_BYTE):
@@ -67,7 +67,7 @@ def home_killed_while_it_is_written_to(c):
     """Who releases hears of it and goes on."""
     a, victim = living(c)
     ident = status(victim)["node"]
-    with bulk_min(a, 1), region(c, "1M", PACKS) as name, \
+    with tuned(a, bulk_min=1), region(c, "1M", PACKS) as name, \
             actors(name, a) as (writer,):
         # The second half of the region is the victim's.
         first = 512 << 10
@@ -88,7 +88,7 @@ def device_removed_while_it_is_written_to(c):
     """The device goes away on the side of the ring: all that wait fail, and all can be made anew."""
     a, b = c.nodes[:2]
     name = make_region(c, "1M", PACKS)
-    with bulk_min(b, 1), actors(name, b) as (writer,):
+    with tuned(b, bulk_min=1), actors(name, b) as (writer,):
         before = counters(b)["bulks"]
         writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
         writer.want(0, "release")
@@ -110,7 +110,7 @@ def forged_bulks(c):
     for what, reason in FORGERIES:
         a, b = c.nodes[:2]
         name = make_region(c, "1M", PACKS)
-        with bulk_min(b, 4), actors(name, a, b) as (home, writer):
+        with tuned(b, bulk_min=4), actors(name, a, b) as (home, writer):
             home.want(0, "write", 8, 7)
             writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
             xfer(b, f"forge {what}")
@@ -127,7 +127,7 @@ def forged_bulks(c):
 def broken_while_it_is_written_to(c):
     """Connections break with bulks that nobody has acknowledged, here and there: nothing is lost."""
     a, b = c.nodes[:2]
-    with bulk_min(b, 1), region(c, "1M", PACKS) as name, actors(name, a, b) as (home, writer):
+    with tuned(b, bulk_min=1), region(c, "1M", PACKS) as name, actors(name, a, b) as (home, writer):
         for i in range(2 * BREAKS):
             value = (1 + i) * EACH_BYTE
             writer.want(0, "fill", 0, WORDS, STEP, value)

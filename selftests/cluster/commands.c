@@ -9,11 +9,10 @@
  * they are read. So a command that leaves out its release or its acquire leaves the old copy in place. Never waits
  * without a bound for a value to come.
  */
-#include <dsm_uring.h>
 #include <errno.h>
 #include <time.h>
 
-#include "common.h"
+#include "ring.h"
 
 #define MEET_KEY 1
 #define PAIR_KEY 1000
@@ -28,7 +27,6 @@
 enum { COMMAND = 1, CANCEL = 2 };
 
 static struct dsm *d;
-static struct io_uring ring;
 static volatile uint64_t *data;
 
 static uint64_t now_ns(void)
@@ -40,23 +38,6 @@ static uint64_t now_ns(void)
 }
 
 /* ---- commands ---- */
-
-static struct io_uring_sqe *entry(void)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
-
-	CHECK(sqe, "no entry in the ring");
-	return sqe;
-}
-
-static void submit(struct io_uring_sqe *sqe, uint64_t user_data)
-{
-	int ret;
-
-	io_uring_sqe_set_data64(sqe, user_data);
-	ret = io_uring_submit(&ring);
-	CHECK(ret == 1, "submit: %s", strerror(-ret));
-}
 
 static bool nothing_ended(void)
 {

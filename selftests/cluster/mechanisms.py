@@ -5,10 +5,9 @@ import errno
 import re
 
 import bulk
-from scene import actors, counters, expect, ranks, region, until
+from scene import TUNABLES, actors, counters, expect, ranks, region, tuned, until
 from wire import check_no_rnr
 
-TUNABLES = "/sys/class/dsm/dsm/tunables"
 LOCKS = 400
 BATCHED_PAGES = 64
 BATCHED_WORDS = BATCHED_PAGES * 4096 // bulk.STEP
@@ -72,12 +71,10 @@ def limits_take_effect(c):
 def batches_take_few_doorbells(c):
     """A release of many diffs, each a SEND: several to a doorbell, or one if batch_max says so."""
     a, b = c.nodes[:2]
-    usual = {limit: _get(b, limit) for limit in ("bulk_min", "batch_max")}
     spent = {}
-    expect(_set(b, "bulk_min", 0), "bulk_min could not be set")
-    with region(c, "1M", bulk.PACKS) as name, actors(name, a, b) as (home, writer):
-        for most in (16, 1):
-            expect(_set(b, "batch_max", most), "batch_max could not be set")
+    for most in (16, 1):
+        with tuned(b, bulk_min=0, batch_max=most), region(c, "1M", bulk.PACKS) as name, \
+                actors(name, a, b) as (home, writer):
             # The first one has the pages fetched.
             for value in (most, most + 1):
                 writer.want(0, "fill", 0, BATCHED_WORDS, bulk.STEP, value * bulk.EACH_BYTE)
@@ -87,8 +84,6 @@ def batches_take_few_doorbells(c):
             home.want(0, "acquire")
             home.want(0, "verify", 0, BATCHED_WORDS, bulk.STEP, value * bulk.EACH_BYTE)
             spent[most] = {k: after[k] - before[k] for k in ("doorbells", "work_requests", "sends_batched", "bulks")}
-    for limit, value in usual.items():
-        expect(_set(b, limit, value), f"{limit} could not be set back")
     many, one = spent[16], spent[1]
     print(f"# {many}, with batch_max=1 {one}", flush=True)
     for what in spent.values():

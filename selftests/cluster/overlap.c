@@ -8,9 +8,8 @@
  * holder wrote must be there when the completion is. Other ranks meet them at a barrier, through
  * the ring too. Never uses a second thread.
  */
-#include <dsm_uring.h>
 
-#include "common.h"
+#include "ring.h"
 
 #define MEET_KEY 1
 #define LOCK_KEY 1000
@@ -23,26 +22,8 @@
 enum { LOCKED = 1, TOLD = 2, MET = 4, FETCHED = 8, UNLOCKED = 16 };
 
 static struct dsm *d;
-static struct io_uring ring;
 static volatile uint64_t *data;
 static uint64_t sum = 1;
-
-static struct io_uring_sqe *entry(void)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
-
-	CHECK(sqe, "no entry in the ring");
-	return sqe;
-}
-
-static void submit(struct io_uring_sqe *sqe, uint64_t what)
-{
-	int ret;
-
-	io_uring_sqe_set_data64(sqe, what);
-	ret = io_uring_submit(&ring);
-	CHECK(ret == 1, "submit: %s", strerror(-ret));
-}
 
 /* What has ended, 0: nothing; it must have ended well. */
 static uint64_t ended(void)

@@ -23,7 +23,7 @@ CALL_SECONDS = 60
 PATIENCE = 4
 # How much later than the bound on a peer's silence a survivor may get its error.
 LATE_SECONDS = 1.0
-BULK_MIN = "/sys/class/dsm/dsm/tunables/bulk_min"
+TUNABLES = "/sys/class/dsm/dsm/tunables"
 
 _numbers = itertools.count(1)
 
@@ -442,10 +442,13 @@ def check_loss_is_reported(c, nodes, ident):
 
 
 @contextlib.contextmanager
-def bulk_min(node, value):
-    """The limit for the time of the block."""
-    usual = node.read(BULK_MIN).strip()
-    node.check(["sh", "-c", f"echo {value} > {BULK_MIN}"])
-    yield
-    if node.alive():
-        node.check(["sh", "-c", f"echo {usual} > {BULK_MIN}"])
+def tuned(node, **limits):
+    """Tunables of a node for the time of the block."""
+    usual = {name: node.read(f"{TUNABLES}/{name}").strip() for name in limits}
+    try:
+        for name, value in limits.items():
+            node.check(["sh", "-c", f"echo {value} > {TUNABLES}/{name}"])
+        yield
+    finally:
+        for name, value in usual.items() if node.alive() else ():
+            node.check(["sh", "-c", f"echo {value} > {TUNABLES}/{name}"])

@@ -8,8 +8,8 @@ import errno
 import json
 import re
 
-from scene import (SIGBUS, actors, bound, bulk_min, check_loss_is_reported, counters, expect, living,
-                   make_region, peer, region, status, until)
+from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, living,
+                   make_region, peer, region, status, tuned, until)
 from ahead import show
 from wire import check_no_rnr
 from vm import clock
@@ -54,7 +54,7 @@ def pages_are_written_into_their_frames(c):
 def pages_that_were_asked_for_together(c):
     """They come together: in fewer requests, registrations and answers than pages."""
     a, b = c.nodes[:2]
-    with bulk_min(b, 4), region(c, "4M", "home=block,fetch=nocopy,around=off") as name, \
+    with tuned(b, bulk_min=4), region(c, "4M", "home=block,fetch=nocopy,around=off") as name, \
             actors(name, a, b) as (home, reader):
         for value, pages in enumerate((*TOGETHER, *TOGETHER), 1):
             show(home, reader, pages, value)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Condition variables and semaphores of libdsm: nobody is forgotten, and waits end with a reason. Waits are counted as what they are."""
+"""Condition variables and semaphores of libdsm: nobody is forgotten, and waits end with a reason.
+
+All waits are counted as what they are.
+"""
 import contextlib
 import errno
 import re

@@ -348,7 +348,7 @@ def _dd_and_md5sum(c, name):
 def close_to_open(c):
     """L43, with each consistency that has releases."""
     for policy in RELEASE_CONSISTENT:
-        print(f"# {' '.join(policy) or 'no settings'}", flush=True)
+        print(f"# {' '.join(policy)}", flush=True)
         with agreeing(c), region(c, "1M", *policy) as name:
             _dd_and_md5sum(c, name)
             all_told(c, name)

@@ -67,7 +67,7 @@ GROUPS = (
     guests("ksft-6.1", "ksft", "6.1", "full", ("check", "all"), 1),
     guests("cluster-6.1", "cluster", "6.1", "quick", ("check",), 1.5),
     Group("guests", ["selftests/qemu/run"], ("check", "all"), 1),
-    guests("faults", "cluster", "6.12", "few-faults", ("check",), 2.5),
+    guests("faults", "cluster", "6.12", "few-faults", ("check",), 1.5),
     guests("parmacs-6.12", "parmacs", "6.12", "full", ("check", "all"), 1),
     guests("parmacs-6.1", "parmacs", "6.1", "full", ("check", "all"), 1),
     guests("ssh", "ssh", "6.12", "full", ("check", "all"), 1.5),
