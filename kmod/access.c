@@ -27,7 +27,8 @@ static bool may_claim(const struct dsm_page *p)
 	return dsm_policy_claims(&p->space->policy) && !dsm_page_moves(p) && !(p->flags & DSM_PF_HOMED);
 }
 
-static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame)
+/* @waited_ns: for how long message handlers, or other threads' faults, had the node's lock. */
+static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame, u64 *waited_ns)
 {
 	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
@@ -35,10 +36,11 @@ static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame)
 	bool ahead, fetching;
 	int ret;
 
+	*waited_ns = 0;
 	p = dsm_shell_page(r, idx, true);
 	if (IS_ERR(p))
 		return PTR_ERR(p);
-	dsm_step_begin(n, &acts);
+	*waited_ns = dsm_step_begin(n, &acts);
 	ahead = looks_around(r) && p->flags & DSM_PF_AHEAD;
 	ret = dsm_page_fault(n->engine, p, write, &acts);
 	fetching = looks_around(r) && dsm_page_fetching(p) && !(write && may_claim(p));
@@ -67,10 +69,12 @@ static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame)
 static int fault(void *ctx, u32 idx, bool write, struct page **frame)
 {
 	struct dsm_region *r = ctx;
-	u64 start = dsm_now_ns();
-	int ret = ask(r, idx, write, frame);
+	u64 start = dsm_now_ns(), waited_ns;
+	int ret = ask(r, idx, write, frame, &waited_ns);
 
-	atomic64_add(dsm_now_ns() - start, &r->node->stats.ns_protocol);
+	if (waited_ns)
+		dsm_shell_count(r, ns_wait_page_lock, waited_ns);
+	atomic64_add(dsm_now_ns() - start - waited_ns, &r->node->stats.ns_protocol);
 	return ret;
 }
 

@@ -227,7 +227,7 @@ void dsm_pools_exit(void);
 /* There will be no more steps. */
 void dsm_pools_drain(struct dsm_node *n);
 /* Take the engine lock with full pools. */
-void dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock);
+u64 dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock);
 /* Drop it and carry out the actions. */
 void dsm_step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n->lock);
 /* The same, but flush work is left to the caller, who calls dsm_flush_run() at once. */

@@ -125,14 +125,31 @@ static bool refill(struct dsm_node *n, const u32 *wants, gfp_t gfp)
 	return true;
 }
 
-/* Take the engine lock, pools full; false: without it, as there is no memory. Sparse is told by the callers. */
-static bool try_begin(struct dsm_node *n, struct dsm_actions *acts, gfp_t gfp)
+/* Take the engine lock; for how many nanoseconds others had it. If nobody has, no clock is read. Sparse is told by the callers. */
+static u64 lock_node(struct dsm_node *n)
+{
+	u64 start;
+
+	if (spin_trylock(&n->lock)) {
+		__release(&n->lock);
+		return 0;
+	}
+	start = dsm_now_ns();
+	spin_lock(&n->lock);
+	__release(&n->lock);
+	return dsm_now_ns() - start;
+}
+
+/* Take the engine lock, pools full; false: without it, as there is no memory. @waited_ns: what lock_node() took. */
+static bool try_begin(struct dsm_node *n, struct dsm_actions *acts, gfp_t gfp, u64 *waited_ns)
 {
 	u32 wants[DSM_POOL_COUNT], kind, missing;
 
 	dsm_actions_init(acts);
+	*waited_ns = 0;
 	for (;;) {
-		spin_lock(&n->lock);
+		*waited_ns += lock_node(n);
+		__acquire(&n->lock);
 		n->engine->now_ns = dsm_now_ns();
 		for (kind = 0, missing = 0; kind < DSM_POOL_COUNT; kind++) {
 			wants[kind] = dsm_engine_wants(n->engine, kind);
@@ -154,12 +171,16 @@ static bool try_begin(struct dsm_node *n, struct dsm_actions *acts, gfp_t gfp)
  * @acts: actions, initialised here
  *
  * Context: process; sleeps. Returns with the engine lock held.
+ * Return: for how many nanoseconds others had the lock.
  */
-void dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock)
+u64 dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock)
 {
+	u64 waited_ns;
+
 	might_sleep();
-	try_begin(n, acts, STEP_GFP);
+	try_begin(n, acts, STEP_GFP, &waited_ns);
 	__acquire(&n->lock);
+	return waited_ns;
 }
 
 static void send_all(struct dsm_node *n, struct dsm_msgbuf *list)
@@ -219,7 +240,9 @@ static bool only_sends(const struct dsm_actions *acts)
 static struct dsm_msgbuf *next_step(struct dsm_node *n, struct dsm_actions *acts, struct dsm_msgbuf *held)
 	__acquires(&n->lock)
 {
-	if (held && try_begin(n, acts, GFP_NOWAIT | __GFP_NOWARN)) {
+	u64 waited_ns;
+
+	if (held && try_begin(n, acts, GFP_NOWAIT | __GFP_NOWARN, &waited_ns)) {
 		__acquire(&n->lock);
 		return held;
 	}

@@ -136,6 +136,27 @@ def each_wait_has_its_counter(c):
         z.read(there, 8)
 
 
+def faults_meet_at_the_nodes_lock(c, pages=512, most=20):
+    """Two threads' faults on different pages, on two processors, while nobody releases: they have nothing else to wait for but answers."""
+    home, other = c.nodes
+    with region(c, "8M", "home=block", "around=off") as name, actors(name, home, other) as (a, b):
+        half = pages // 2
+        for turn in range(1, most + 1):
+            a.want(0, "fill", 0, pages, PAGE, turn)
+            a.want(0, "release")
+            b.want(0, "acquire")
+            calls = [b.begin("verify", first * PAGE, half, PAGE, turn + first, thread=thread)
+                     for thread, first in enumerate((0, half))]
+            for call in calls:
+                result, at, _ = b.end(call)
+                expect(result == 0, f"turn {turn}: {result} at word {at}")
+            met = waited_ns(other)["page_lock"]
+            if met:
+                print(f"# {met} ns in {turn * pages} faults", flush=True)
+                return
+    expect(False, f"{most * pages} faults of two threads never met")
+
+
 def killed_while_others_wait(c):
     """Those who wait for what a lost node may have done hear of it, by its name, and can go on."""
     *rest, victim = living(c)

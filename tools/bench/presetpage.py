@@ -25,10 +25,9 @@ The columns of the Cashmere paper's table 4 and the breakdown of its figure 1, f
 
     dsm-bench variants --short --same-homes --json FILE PROGRAM...
 
-*page locks* (``ns_wait_page_lock``) is what faults waited for a release of their own node that was just reading the page, or for the page's
-lock in the kernel, which another thread had. Faults and the diffs that arrive do not meet there, as they do in the paper, but at the
-node's lock, one for all pages, below which a diff is applied: no counter sees how long a fault waits for that. Most of it is
-within *protocol*.
+*page locks* (``ns_wait_page_lock``) is what faults waited for a release of their own node that was just reading the page, for the page's
+lock in the kernel, which another thread had, or for the node's lock, one for all pages, below which the diffs that arrive are applied:
+faults and diffs meet there, as they do at the locks of pages in the paper. With one processor to a guest nobody ever waits for that lock.
 
 .. begin run
 .. end run

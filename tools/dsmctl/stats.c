@@ -53,7 +53,7 @@ static const struct {
 	[DSM_STAT_NS_WAIT_BARRIER] = { "ns_wait_barrier", "time waiting at barriers" },
 	[DSM_STAT_NS_WAIT_FLAG] = { "ns_wait_flag", "time waiting for flags" },
 	[DSM_STAT_NS_WAIT_PAGE] = { "ns_wait_page", "time waiting for pages" },
-	[DSM_STAT_NS_WAIT_PAGE_LOCK] = { "ns_wait_page_lock", "faults waiting for releases" },
+	[DSM_STAT_NS_WAIT_PAGE_LOCK] = { "ns_wait_page_lock", "faults waiting for each other" },
 	[DSM_STAT_NS_WAIT_RELEASE] = { "ns_wait_release", "time waiting for diffs to be acked" },
 	[DSM_STAT_NS_MESSAGE] = { "ns_message", "time in message handlers" },
 	[DSM_STAT_REQUESTS_REFUSED] = { "requests_refused", "requests of peers refused" },
