@@ -12,6 +12,7 @@ import re
 import sys
 import tempfile
 import types
+import unittest.mock
 import xml.etree.ElementTree
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -146,7 +147,7 @@ class Faked(programs.Bench):
         self.replayed += [homes["homes"] for homes in rest[-1:] if "homes" in homes]
         return super()._run(before, name, count, policy, *rest)
 
-    def _attempt(self, what, thp, repetitions):
+    def _attempt(self, what, thp, repetitions, worth=math.inf):
         if self.policy in self.broken or (self.alone_fails and not self.policy):
             return programs.Failed("no end after 9 s")
         said = "f00d" if self.policy in self.spoilt else "beef"
@@ -468,6 +469,23 @@ def goals_rows():
     return good & check("papers.goals_of_rows", len(found) == 10 and not lost, f"{found}")
 
 
+def hopeless():
+    """Of the table of goals: a preset that takes far longer than the best so far runs once, the others as often as is asked for."""
+    seconds = {"preset=auto": 4.0, "preset=csm-none": 7.0, "preset=hlrc": 3.0, "preset=hlrc-rdma": 4.4}
+    machines = types.SimpleNamespace(c=types.SimpleNamespace(nodes=[Guest(0, [])]), huge_pages=None)
+    bench = programs.Bench(machines, "small", False, 5, [2])
+    bench.presets = [policy for policy in papergoals.POLICIES if policy in seconds]
+    bench.alone = lambda name, words=None, thp=None: {"seconds": 6.0, "options": {"n": "3"}, "sum": "0"}
+    with unittest.mock.patch.object(programs, "shared", lambda c, name, words, count, policy, *more: {
+            "seconds": seconds[policy], "options": {"n": "3"}, "sum": "0", "counters": dict(COUNTERS)}):
+        rows = list(papergoals.Goals()._presets(bench, "sor", bench.words("sor")))
+    times = {run["policy"]: run["repetitions"] for run in bench.runs.values()}
+    return check("papers.goals_hopeless", times == {"preset=auto": 5, "preset=csm-none": 1, "preset=hlrc": 5,
+                                                    "preset=hlrc-rdma": 5} and
+                 [row["label"] for row in rows if "once" in row["label"]] == ["2, preset=csm-none, once"],
+                 f"{times}, {rows}")
+
+
 def lower():
     """The median of an even number of runs is the lower one of both in the middle."""
     facts = programs.Bench._facts([{"seconds": s} for s in (1.0, 2.0, 4.0, 5.0)])
@@ -478,7 +496,7 @@ def lower():
 def main():
     """All of them; True if all was well."""
     return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), replayed(),
-                goals(), goals_rows(), lower()])
+                goals(), goals_rows(), hopeless(), lower()])
 
 
 if __name__ == "__main__":
