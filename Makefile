@@ -20,7 +20,7 @@ need = @tools/setup/need
 all: module user
 
 module:
-	$(need) module
+	$(need) module $(if $(filter 6.1 6.12 all,$(KVER)),kernels)
 	+@KVER="$(KVER)" DEBUG="$(DEBUG)" MAKE="$(MAKE)" tools/setup/build-module
 
 user:

@@ -234,8 +234,8 @@ def attach_and_detach_under_load(c):
 def direct_io_across_releases(c):
     """O_DIRECT reads land in home and in remote pages while releases write these back."""
     c.nodes[0].check(["/work/direct", "prepare"])
-    # Slow enough that a read of 128 KiB is in flight for some hundred milliseconds.
-    with slow_disk(c.nodes[0], 512 << 10), region(c, "2M") as name:
+    # Slow enough that both reads of 128 KiB are in flight for a second or two: a release sends all that has arrived, one by one with diff=orig.
+    with slow_disk(c.nodes[0], 160 << 10), region(c, "2M") as name:
         ranks(c, ["direct", name, 4], timeout=120)
 
 

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "../../uapi/dsm.h"
 #include "bench.h"
 
 static const struct test {
@@ -85,6 +87,14 @@ static int run_script(char **argv)
 	return EXIT_FAILURE;
 }
 
+static bool has_nothing_to_release(struct dsm *d)
+{
+	static const char sc[] = "consistency=sc";
+	struct dsm_ioc_region_info info = { .size = sizeof(info) };
+
+	return !ioctl(dsm_fd(d), DSM_IOC_REGION_INFO, &info) && !strncmp(info.policy, sc, strlen(sc));
+}
+
 static int open_region(struct bench *b, const char *region)
 {
 	if (b->d)
@@ -98,9 +108,14 @@ static int open_region(struct bench *b, const char *region)
 	b->rank = dsm_rank(b->d);
 	b->ranks = dsm_ranks(b->d);
 	if (b->ranks < 2 || dsm_size(b->d) < 64ul << 20) {
-		fprintf(stderr, "dsm-bench: needs two ranks and a region of 64 MiB\n");
+		fprintf(stderr, "dsm-bench: needs two ranks and a region of 64 MiB, here are %d and %zu MiB: "
+			"dsmctl region create bench 64M, dsmrun -n 2 dsm-bench -r bench TEST...\n",
+			b->ranks, dsm_size(b->d) >> 20);
 		return -1;
 	}
+	if (!b->rank && has_nothing_to_release(b->d))
+		fputs("dsm-bench: this region has consistency=sc, where releases and diffs do nothing: name another with -r\n",
+		      stderr);
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct command {
 int cmd_join(int argc, char **argv);
 int cmd_leave(int argc, char **argv);
 int cmd_up(int argc, char **argv);
+int cmd_down(int argc, char **argv);
 int cmd_region(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_stats(int argc, char **argv);

@@ -66,6 +66,11 @@ static const struct command commands[] = {
 	  "A # begins a comment. This machine needs no ssh. DSM_SSH is the ssh command.\n"
 	  "An address that comes again is the next node of its machine (module parameter nodes).\n",
 	  cmd_up },
+	{ "down",
+	  "usage: dsmctl down [--force] HOSTFILE\n"
+	  "Leaves on the machines of a host file over ssh, the first one last. The first refusal ends it\n"
+	  "(see leave); with --force all leave that can, and what is in the memory is lost.\n",
+	  cmd_down },
 	{ "region",
 	  "usage: dsmctl region create NAME SIZE[K|M|G|T] [KEY=VALUE]...\n"
 	  "       dsmctl region list [--json]\n"
@@ -74,7 +79,7 @@ static const struct command commands[] = {
 	  "  heap=on               dsm_malloc works in it; raw read and write are refused\n"
 	  "  uid=U gid=G mode=M    owner and mode of the device file (the caller, 0660)\n"
 	  "  addr=HEX              address at which programs map it (else one is chosen)\n"
-	  "  preset=P, home=H ...  policy; see dsmctl(8)\n",
+	  "  preset=P, home=H ...  policy; see dsmctl(8). A word alone is a preset: csm-ms,home=rr\n",
 	  cmd_region },
 	{ "status",
 	  "usage: dsmctl status [--json]\n"
@@ -102,6 +107,19 @@ static const struct command commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+/* The lines of a help text that say how to call it, without what is in front of them. */
+static void print_usage(const char *text)
+{
+	const size_t front = strlen("usage: ");
+	size_t len;
+
+	while (!strncmp(text, "usage: ", front) || !strncmp(text, "       ", front)) {
+		len = strcspn(text, "\n");
+		printf("  %.*s\n", (int)(len - front), text + front);
+		text += len + 1;
+	}
+}
+
 static int help(void)
 {
 	size_t i;
@@ -109,11 +127,8 @@ static int help(void)
 	puts("usage: dsmctl [--node K] COMMAND [ARGUMENTS]\n"
 	     "Controls the dsm module of this machine, or its node K if it was loaded with nodes=N (as\n"
 	     "DSM_LOCAL_NODE=K does). COMMAND --help says more.\n");
-	for (i = 0; i < COMMANDS; i++) {
-		const char *text = commands[i].help + strlen("usage: ");
-
-		printf("  %.*s\n", (int)strcspn(text, "\n"), text);
-	}
+	for (i = 0; i < COMMANDS; i++)
+		print_usage(commands[i].help);
 	return 0;
 }
 
@@ -135,6 +150,10 @@ static int choose_node(int argc, char **argv)
 	uint64_t k;
 	int i = 1;
 
+	if (argc == 2 && !strcmp(argv[1], "--node")) {
+		fprintf(stderr, "dsmctl: --node needs a number, 0 to %d\n", DSM_LOCAL_NODES_MAX - 1);
+		return -1;
+	}
 	if (argc < 2 || strncmp(argv[1], "--node", 6) || !option(argc, argv, &i, "--node", &text))
 		return 0;
 	if (!parse_number(text, DSM_LOCAL_NODES_MAX - 1, &k)) {

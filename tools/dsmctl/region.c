@@ -74,9 +74,9 @@ static int set_option(struct creation *new, const char *word)
 	uint64_t number;
 	int ret;
 
-	if (!value)
-		return usage("region", "\"%s\" is no KEY=VALUE", word);
-	value++;
+	/* A word alone is a preset's name, as the module reads it. */
+	if (value)
+		value++;
 	if (!strncmp(word, "heap=", 5)) {
 		if (strcmp(value, "on") && strcmp(value, "off"))
 			return usage("region", "heap is on or off");

@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * dsmctl up: runs dsmctl join on each machine of a host file, one after the other, so that
- * node numbers follow the file; all join, or none. A machine that is named again joins with its next node (nodes=N of
- * the module). Never installs or loads anything there.
+ * node numbers follow the file; all join, or none. dsmctl down: runs dsmctl leave there. A machine that is named again
+ * joins with its next node (nodes=N of the module). Never installs or loads anything there.
  */
 #include <errno.h>
 #include <ifaddrs.h>
@@ -205,4 +205,27 @@ int cmd_up(int argc, char **argv)
 	}
 	printf("%d nodes are up\n", count);
 	return 0;
+}
+
+int cmd_down(int argc, char **argv)
+{
+	bool force = argc > 1 && !strcmp(argv[1], "--force");
+	struct host hosts[HOSTS_MAX];
+	int count = 0, left = 0;
+	int ret, i;
+
+	if (argc != 2 + force)
+		return usage("down", "one HOSTFILE is needed");
+	ret = read_hosts(argv[argc - 1], hosts, &count);
+	if (ret)
+		return ret;
+	/* The first, which the others joined, last. What one refuses to lose, all keep. */
+	for (i = count; i--;) {
+		if (run_on(&hosts[i], force ? "leave --force" : "leave"))
+			left++;
+		else if (!force)
+			break;
+	}
+	printf("%d of %d nodes have left\n", left, count);
+	return left == count ? 0 : EXIT_FAILURE;
 }

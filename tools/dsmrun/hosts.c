@@ -93,11 +93,22 @@ int hosts_from_list(struct plan *plan, const char *list)
 	return ret;
 }
 
+/* ADDR[:PORT], IPv4? */
+static bool is_address(const char *text)
+{
+	char host[INET_ADDRSTRLEN];
+	struct in_addr in;
+
+	snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, ":"), text);
+	return inet_pton(AF_INET, host, &in) == 1;
+}
+
 /* One host a line, with the address that dsmctl up reads behind it, if it is not the name. */
 int hosts_from_file(struct plan *plan, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char line[512];
+	int number = 0, words;
 	int ret = 0;
 
 	if (!f) {
@@ -105,11 +116,20 @@ int hosts_from_file(struct plan *plan, const char *path)
 		return EXIT_FAILURE;
 	}
 	while (!ret && fgets(line, sizeof(line), f)) {
-		char name[256], addr[32] = "";
+		char name[256], addr[32] = "", more[2];
 
+		number++;
 		line[strcspn(line, "#\n")] = '\0';
-		if (sscanf(line, "%255s %31s", name, addr) >= 1)
-			ret = add_host(plan, name, addr);
+		words = sscanf(line, "%255s %31s %1s", name, addr, more);
+		if (words < 1)
+			continue;
+		if (words > 2 || (words == 2 && !is_address(addr))) {
+			fprintf(stderr, "dsmrun: %s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]]; -n and --ppn say how many\n",
+				path, number, line);
+			ret = EXIT_FAILURE;
+			break;
+		}
+		ret = add_host(plan, name, addr);
 	}
 	fclose(f);
 	if (!ret && !plan->host_count) {

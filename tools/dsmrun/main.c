@@ -24,7 +24,8 @@ static const char help[] =
 	"  --hosts LIST   host names for ssh, separated by commas\n"
 	"  --hostfile F   the same from a file, one a line (that of dsmctl up will do)\n"
 	"  --local        this machine only\n"
-	"Without a list of hosts: the nodes of this machine's cluster, at their addresses.\n"
+	"Without a list of hosts: the nodes of this machine's cluster, at their addresses, or this\n"
+	"machine alone if it is in none.\n"
 	"DSM_SSH is the ssh command. If Slurm, PMIx, PMI or Open MPI started dsmrun, it becomes\n"
 	"the program, with their rank. The exit status is the highest of all processes.\n";
 

@@ -21,7 +21,7 @@ STATUS_TIMEOUT = 124
 def _add_machine_options(p, nodes):
     p.add_argument("-n", "--nodes", type=int, default=nodes, metavar="NODES",
                    help="guests, 1 to 8" + (f" (default {nodes})" if nodes else ""))
-    p.add_argument("--cpus", type=int, default=1, metavar="C", help="processors of each guest")
+    p.add_argument("--cpus", type=_some, default=1, metavar="C", help="processors of each guest")
     p.add_argument("--mem", default="1G", metavar="M", help="memory of each guest (default 1G)")
     p.add_argument("--kernel", default="6.12", metavar="K",
                    help="6.1, 6.12, debug, or a release (default 6.12)")
@@ -43,19 +43,32 @@ def _add_machine_options(p, nodes):
 
 def _size(text):
     factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:].upper())
-    return int(text[:-1]) * factor if factor else int(text)
+    try:
+        return int(text[:-1]) * factor if factor else int(text)
+    except ValueError:
+        raise cluster.ClusterError(f"--disk: '{text}' is no size, such as 64M") from None
+
+
+def _some(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value}: 1 at least")
+    return value
 
 
 def _net(text):
     loss, delay = 0.0, 0
     for word in filter(None, text.split(",")):
         key, _, value = word.partition("=")
-        if key == "loss":
-            loss = float(value)
-        elif key == "delay":
-            delay = int(value)
-        else:
-            raise cluster.ClusterError(f"--net: unknown word '{word}'; say loss=P,delay=US")
+        try:
+            if key == "loss":
+                loss = float(value)
+            elif key == "delay":
+                delay = int(value)
+            else:
+                raise ValueError
+        except ValueError:
+            raise cluster.ClusterError(f"--net: '{word}'; say loss=P,delay=US, a fraction and whole microseconds") from None
     if not 0 <= loss < 1:
         raise cluster.ClusterError(f"--net: loss={loss} is no fraction of 0 to 1")
     return loss, delay
@@ -209,7 +222,7 @@ def _parser():
         "the same time with DSM_RANK, DSM_RANKS, DSM_NODE and DSM_NODES set. Returns the worst "
         "exit status; 124 after the time limit, 125 if a kernel log or a leak check failed.")
     _add_machine_options(run, 2)
-    run.add_argument("--ppn", type=int, default=1, metavar="P", help="processes on each node")
+    run.add_argument("--ppn", type=_some, default=1, metavar="P", help="processes on each node")
     run.add_argument("--timeout", type=float, default=600, metavar="S",
                      help="seconds the program may run (default 600)")
     run.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",

@@ -5,12 +5,16 @@ import os
 import signal
 import subprocess
 
+from . import kernels
+
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL)
 
 
 def accelerator():
     """(QEMU arguments, reason in words). DSMVM_ACCEL=kvm or tcg overrides the choice."""
     choice = os.environ.get("DSMVM_ACCEL")
+    if choice not in (None, "kvm", "tcg"):
+        raise kernels.KernelError(f"DSMVM_ACCEL={choice}: it is kvm or tcg")
     with open("/proc/cpuinfo", encoding="ascii", errors="replace") as f:
         flags = f.read().split()
     capable = ("vmx" in flags or "svm" in flags) and os.access("/dev/kvm", os.R_OK | os.W_OK)

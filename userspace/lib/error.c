@@ -98,6 +98,8 @@ const char *dsm_error_hint(int err)
 		return "a signal came first; call again";
 	case EDEADLK:
 		return "this thread holds it already";
+	case EALREADY:
+		return "the flag is set; dsm_flag_clear() makes it unset";
 	default:
 		return "";
 	}

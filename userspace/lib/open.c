@@ -95,11 +95,15 @@ static int open_failed(const struct dsm *d, int err)
 		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: "
 				     "each is a participant of its own, which needs a node of its own (DSM_LOCAL_NODE)",
 				     d->path);
+	if (err == EACCES)
+		return dsm_error_set(err, "dsm_open: this user may not %s %s: be root, or let the administrator give a group "
+				     "access (gid= and mode= of dsmctl region create; chgrp for /dev/dsm)",
+				     d->flags & DSM_RDONLY ? "read" : "read and write", d->path);
 	if (err != ENOENT && err != ENXIO)
 		return dsm_error_set(err, "dsm_open: %s", d->path);
 	if (!dsm_control_from_env(control) && access(control, F_OK))
 		return dsm_error_set(err, "dsm_open: %s is missing: load the module "
-				     "(modprobe dsm%s), then dsmctl join", control,
+				     "(modprobe dsm insecure=1%s), then dsmctl join", control,
 				     strchr(control, '.') ? " nodes=N" : "");
 	return dsm_error_set(err, "dsm_open: there is no region %s: see dsmctl region list",
 			     d->path);

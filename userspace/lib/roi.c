@@ -30,6 +30,8 @@ int dsm_roi_begin(struct dsm *d, unsigned int parties)
 	unsigned int i;
 	int ret;
 
+	if (d->flags & DSM_RDONLY)
+		return dsm_error_set(EACCES, "dsm_roi_begin: %s is open for reading only", d->path);
 	/* Nobody uses a page between the two, so nobody claims one too early. */
 	ret = dsm_barrier(d, DSM_KEY_ROI, parties);
 	if (ret)

@@ -21,6 +21,14 @@ static int lock_call(struct dsm *d, const char *who, unsigned long request, uint
 	};
 	int ret = dsm_ioctl(d, request, &arg);
 
+	if (ret == -EPERM)
+		return dsm_error_set(EPERM, "%s: key 0x%" PRIx64 " of %s: this process does not hold it, or the region has "
+				     "level=1 and is another process's", who, key, d->path);
+	if (ret == -ENOSPC)
+		return dsm_error_set(ENOSPC, "%s: key 0x%" PRIx64 " of %s: with sync=rdma the key's node has as many keys "
+				     "as it can; use fewer", who, key, d->path);
+	if (ret == -EINVAL && request == DSM_IOC_LOCK_CONSISTENT)
+		return dsm_error_set(EINVAL, "%s: key 0x%" PRIx64 " of %s: its last holder did not die", who, key, d->path);
 	if (ret)
 		return dsm_error_of(d, -ret, "%s: key 0x%" PRIx64 " of %s", who, key, d->path);
 	return 0;
@@ -82,6 +90,9 @@ int dsm_barrier(struct dsm *d, uint64_t key, unsigned int parties)
 	do {
 		ret = dsm_ioctl(d, DSM_IOC_BARRIER, &arg);
 	} while (ret == -EINTR);
+	if (ret == -EINVAL)
+		return dsm_error_set(EINVAL, "dsm_barrier: key 0x%" PRIx64 " of %s: %u parties, where others wait with "
+				     "another number, or 0", key, d->path, parties);
 	if (ret)
 		return dsm_error_of(d, -ret, "dsm_barrier: key 0x%" PRIx64 " of %s with %u parties",
 				    key, d->path, parties);
