@@ -287,6 +287,7 @@ static void undo(struct dsm_node *n)
 
 	atomic_set(&n->state, DSM_MEMBER_LEAVING);
 	dsm_net_disconnect(net);
+	dsm_wishes_drain(n);
 	dsm_control_drain(n);
 	dsm_ctl_peers_del(n);
 	dsm_regions_drop_all(n);

@@ -311,9 +311,10 @@ static void free_pages_of(struct dsm_region *r)
 			n->engine->twins--;
 			spin_unlock(&n->lock);
 		}
+		xa_erase(&r->table, idx);
 		dsm_shell_page_free(p);
+		cond_resched();
 	}
-	xa_destroy(&r->table);
 }
 
 static bool page_wanted(const struct dsm_page *p)

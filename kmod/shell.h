@@ -127,7 +127,8 @@ struct dsm_alarm {
  * @regions_lock: serialises changes of @regions and the making of lock tables, and a region's counters' move to @stats
  * @making:    held while a region appears, and while its device file goes
  * @page_queues: threads waiting for a page, by dsm_page_bucket()
- * @changed:   woken when membership changes
+ * @changed:   woken when membership changes, or @wishing is 0
+ * @wishing:   callers that make regions or remove them
  * @flush_wq:  runs @flush_work
  * @control_wq: control requests that only look and apply
  * @register_wq: registers chunks
@@ -172,6 +173,7 @@ struct dsm_node {
 	struct mutex making;
 	wait_queue_head_t page_queues[DSM_PAGE_QUEUES];
 	wait_queue_head_t changed;
+	atomic_t wishing;
 	struct workqueue_struct *flush_wq;
 	struct workqueue_struct *control_wq;
 	struct workqueue_struct *register_wq;
@@ -406,5 +408,6 @@ void dsm_member_peer_lost(struct dsm_node *n, u16 node);
 
 /* ---- wishes.c ---- */
 int dsm_member_activate(struct dsm_region *r);
+void dsm_wishes_drain(struct dsm_node *n);
 
 #endif

@@ -26,15 +26,18 @@
 #define EXIT_LOOK_MS 100
 
 /*
- * A process that ends takes no signals any more, so it looks itself whether it was killed, or is to be killed now. Then
- * it goes although its writes may still be under way, so that no peer that never answers can hold it.
+ * A process that ends takes no signals any more, so it looks itself whether it was killed. Then it goes although its writes
+ * may still be under way, so that no peer that never answers can hold it. One that ends by itself cannot be killed
+ * any more: the kernel drops the signal. It goes after a time.
  */
 static int wait_at_exit(struct completion *done)
 {
 	struct signal_struct *s = current->signal;
+	unsigned long end = jiffies + DSM_LAST_DIFFS;
 
 	while (!wait_for_completion_timeout(done, msecs_to_jiffies(EXIT_LOOK_MS))) {
-		if (READ_ONCE(s->group_exit_code) & 0x7f || sigismember(&s->shared_pending.signal, SIGKILL))
+		if (READ_ONCE(s->group_exit_code) & 0x7f || sigismember(&s->shared_pending.signal, SIGKILL) ||
+		    time_after(jiffies, end))
 			return -EINTR;
 	}
 	return 0;
@@ -311,10 +314,11 @@ int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
  * @key:     barrier; fixed
  * @parties: count that the call gave; fixed
  * @owner:   thread, and the open file that it came through; fixed
+ * @charged: to the user's account; the thread's, or of whoever frees it
  * @wait:    completed when the barrier opens or fails
  *
  * Survives an interrupted call: the thread runs its signal handler, calls again and goes on
- * waiting.
+ * waiting. Until then it is charged like a lock that is waited for: the thread may never call again.
  */
 struct arrival {
 	struct list_head link;
@@ -322,6 +326,7 @@ struct arrival {
 	u64 key;
 	u32 parties;
 	struct dsm_owner owner;
+	bool charged;
 	struct dsm_wait wait;
 };
 
@@ -346,6 +351,8 @@ static void arrival_free(struct arrival *a)
 	spin_lock(&n->arrivals_lock);
 	list_del(&a->link);
 	spin_unlock(&n->arrivals_lock);
+	if (a->charged)
+		dsm_quota_uncharge(a->owner.uid);
 	dsm_node_region_put(a->r);
 	kfree(a);
 }
@@ -361,7 +368,7 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 	ret = dsm_release_wait(n);
 	if (ret)
 		return ret == -EINTR ? -ERESTARTNOINTR : ret;
-	a = kzalloc(sizeof(*a), GFP_KERNEL);
+	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
 	if (!a)
 		return -ENOMEM;
 	kref_get(&r->ref);
@@ -398,6 +405,20 @@ static bool arrival_abort(struct arrival *a)
 	return aborted;
 }
 
+/* The thread is interrupted. 0: it will come back to its arrival, or never; -EINTR, -EDQUOT, -ENOMEM: that is not to be. */
+static int arrival_leave(struct arrival *a)
+{
+	int ret;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (a->charged)
+		return 0;
+	ret = dsm_quota_charge(a->owner.uid);
+	a->charged = !ret;
+	return ret;
+}
+
 /**
  * dsm_node_tell() - the program hears how its wait ended
  * @r:    region
@@ -426,7 +447,8 @@ int dsm_node_tell(struct dsm_region *r, u64 *told, int ret)
  *
  * Context: process; waits interruptibly.
  * Return: 0; -EINVAL other callers gave another count; -EOWNERDEAD a party ended inside;
- * -EHOSTDOWN a party, or who may be one, is lost; -EDQUOT too many threads of this node wait;
+ * -EHOSTDOWN a party, or who may be one, is lost; -EDQUOT too many threads of this node wait, or the user is at his
+ * limit of locks and was interrupted;
  * -EINTR killed; -ERESTARTNOINTR: run the signal handler and call again.
  */
 int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
@@ -448,11 +470,12 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	}
 	start = dsm_now_ns();
 	if (dsm_spin_sleep(n, DSM_SPIN_BARRIER, &a->wait, false)) {
-		if (!fatal_signal_pending(current))
+		ret = arrival_leave(a);
+		if (!ret)
 			return -ERESTARTNOINTR;
 		if (arrival_abort(a)) {
 			arrival_free(a);
-			return -EINTR;
+			return ret;
 		}
 		wait_for_completion(&a->wait.done);
 	}
@@ -464,22 +487,24 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	return dsm_node_tell(r, told, ret);
 }
 
-static bool arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
+static void arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
 {
-	struct arrival *a, *found = NULL;
 	struct dsm_node *n = r->node;
+	struct arrival *a, *next;
+	LIST_HEAD(gone);
 
+	/* Nobody looks for them any more. */
 	spin_lock(&n->arrivals_lock);
-	list_for_each_entry(a, &n->arrivals, link)
+	list_for_each_entry_safe(a, next, &n->arrivals, link)
 		if (a->r == r && a->owner.file == file && (!tgid || a->owner.tgid == tgid))
-			found = a;
+			list_move(&a->link, &gone);
 	spin_unlock(&n->arrivals_lock);
-	if (!found)
-		return false;
-	if (!arrival_abort(found))
-		wait_for_completion(&found->wait.done);
-	arrival_free(found);
-	return true;
+	list_for_each_entry_safe(a, next, &gone, link) {
+		if (!arrival_abort(a))
+			wait_for_completion(&a->wait.done);
+		arrival_free(a);
+		cond_resched();
+	}
 }
 
 /**
@@ -502,8 +527,7 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 
 	/* First: one of these could still take a lock. */
 	dsm_async_owner_gone(r, file, tgid);
-	while (arrivals_gone(r, file, tgid))
-		;
+	arrivals_gone(r, file, tgid);
 	do {
 		dsm_step_begin(n, &acts);
 		found = dsm_anylock_owner_gone(n->engine, r->space, file, tgid,

@@ -40,17 +40,43 @@ int dsm_member_activate(struct dsm_region *r)
 	return err;
 }
 
-static int region_op(struct dsm_node *n, u8 op, struct dsm_wire_region *desc,
-		     struct dsm_errtxt *err)
+static void wish_end(struct dsm_node *n)
 {
-	struct dsm_wire_control *msg;
+	if (atomic_dec_and_test(&n->wishing))
+		wake_up_all(&n->changed);
+}
+
+/* Until wish_end() this node does not leave: no region that is opened keeps it. */
+static int wish_begin(struct dsm_node *n, struct dsm_errtxt *err)
+{
+	atomic_inc(&n->wishing);
+	/* Pairs with dsm_wishes_drain(). */
+	smp_mb__after_atomic();
+	if (dsm_node_joined(n))
+		return 0;
+	wish_end(n);
+	dsm_errtxt_set(err, "this node has not joined a cluster; use dsmctl join");
+	return -ENOTCONN;
+}
+
+/**
+ * dsm_wishes_drain() - wait until nobody wants anything any more
+ * @n: node that leaves, and has left its peers
+ *
+ * Context: process; bounded: peers are gone, and what this node decides itself asks none.
+ */
+void dsm_wishes_drain(struct dsm_node *n)
+{
+	/* The state says that it leaves: pairs with wish_begin(). */
+	smp_mb();
+	wait_event(n->changed, !atomic_read(&n->wishing));
+}
+
+static int ask_for(struct dsm_node *n, u8 op, struct dsm_wire_region *desc, struct dsm_errtxt *err)
+{
+	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	int ret;
 
-	if (!dsm_node_joined(n)) {
-		dsm_errtxt_set(err, "this node has not joined a cluster; use dsmctl join");
-		return -ENOTCONN;
-	}
-	msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
 	msg->op = op;
@@ -60,6 +86,18 @@ static int region_op(struct dsm_node *n, u8 op, struct dsm_wire_region *desc,
 		dsm_errtxt_set(err, "%.*s", (int)sizeof(msg->text), msg->text);
 	*desc = msg->region;
 	kfree(msg);
+	return ret;
+}
+
+static int region_op(struct dsm_node *n, u8 op, struct dsm_wire_region *desc,
+		     struct dsm_errtxt *err)
+{
+	int ret = wish_begin(n, err);
+
+	if (ret)
+		return ret;
+	ret = ask_for(n, op, desc, err);
+	wish_end(n);
 	return ret;
 }
 

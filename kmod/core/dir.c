@@ -509,7 +509,8 @@ int dsm_dir_on_here(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *h
 
 	dsm_reader_take(r, &body, sizeof(body));
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
-	if (!p || !dsm_dir_busy(p) || p->xid != le32_to_cpu(hdr->xid) || manager_of(p) != from || !body.rkey)
+	if (!p || !dsm_dir_busy(p) || p->xid != le32_to_cpu(hdr->xid) || manager_of(p) != from || !body.rkey ||
+	    le64_to_cpu(body.addr) % sizeof(u64))
 		return -EPROTO;
 	key = &p->space->dir.key[from];
 	if (key->rkey && (key->rkey != le32_to_cpu(body.rkey) || key->addr != le64_to_cpu(body.addr)))

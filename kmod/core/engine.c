@@ -21,6 +21,9 @@
 
 #define LOG_CAP 65536u		/* records of 128 bytes: 8 MiB */
 #define LOCK_CAP 65536u		/* cached tokens: about 16 MiB */
+/* What peers can make this node remember of keys: programs of 70,000 locks are known, of flags none with so many. */
+#define LOCK_MAX (1u << 22)
+#define FLAG_CAP (1u << 20)
 
 /**
  * dsm_actions_init() - empty actions for the next step
@@ -50,6 +53,8 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 	e->self = DSM_NO_NODE;
 	e->log_cap = LOG_CAP;
 	e->lock_cap = LOCK_CAP;
+	e->lock_max = LOCK_MAX;
+	e->flag_cap = FLAG_CAP;
 	e->request_cap = DSM_REQUESTS_PER_NODE;
 	e->barrier_fanout = DSM_MAX_NODES;
 	e->locks = tables;

@@ -209,6 +209,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @told:    bit by DSM_TOLD_BIT(): a notice named a page of this group that was never touched here
  * @busy:    sync=rdma: locks that this node has, wants or is giving back
  * @fetching: its pages in FET and WRF; the shell waits for none before the region goes
+ * @flags_set: flags that are set, of those kept here
  * @stats:   counters of the region at this node
  * @shell:   the shell's region
  */
@@ -229,6 +230,7 @@ struct dsm_space {
 	u64 told[DSM_TOLD_WORDS];
 	u32 busy;
 	u32 fetching;
+	u32 flags_set;
 	struct dsm_core_stats stats;
 	void *shell;
 };
@@ -462,6 +464,8 @@ struct dsm_letters {
  * @next_xid:    last request id given out
  * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the
  *               shell
+ * @lock_max:    lock objects from which on no peer gets a token of a further key
+ * @flag_cap:    flags of a region that may be set, of those kept here
  * @log_cap:     interval records kept before old ones are trimmed
  * @pool:        objects for steps, filled by the shell
  * @twins:       twins in use
@@ -541,6 +545,8 @@ struct dsm_engine {
 	u64 alive;
 	u32 next_xid;
 	u32 lock_cap;
+	u32 lock_max;
+	u32 flag_cap;
 	u32 log_cap;
 
 	struct dsm_pool pool[DSM_POOL_COUNT];

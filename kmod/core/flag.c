@@ -75,12 +75,20 @@ static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q,
 {
 	struct dsm_request *waiter, *tmp;
 
+	struct dsm_space *s = dsm_space_find(e, f->region);
+
 	if (f->set) {
 		reply(e, q, -EALREADY, acts);
 		return;
 	}
+	/* Nobody has to wait for it, or to clear it: each stays for as long as the region. */
+	if (!s || s->flags_set >= e->flag_cap) {
+		reply(e, q, -EDQUOT, acts);
+		return;
+	}
+	s->flags_set++;
 	f->set = true;
-	dsm_count(e, dsm_space_find(e, f->region), flags);
+	dsm_count(e, s, flags);
 	list_for_each_entry_safe(waiter, tmp, &f->waiters, cont.link) {
 		list_del(&waiter->cont.link);
 		/* Answered below even if the flag is cleared at once. */
@@ -88,6 +96,15 @@ static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q,
 		dsm_ready(e, acts, &waiter->cont, DSM_CONT_REQUEST);
 	}
 	reply(e, q, 0, acts);
+}
+
+static void clear(struct dsm_engine *e, struct dsm_flag *f)
+{
+	struct dsm_space *s = dsm_space_find(e, f->region);
+
+	if (f->set && s)
+		s->flags_set--;
+	f->set = false;
 }
 
 static void cancel(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid)
@@ -128,7 +145,7 @@ void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_acti
 		set(e, f, q, acts);
 		break;
 	case DSM_FLAG_CLEAR:
-		f->set = false;
+		clear(e, f);
 		reply(e, q, 0, acts);
 		break;
 	case DSM_FLAG_WAIT:

@@ -561,7 +561,7 @@ void dsm_lock_fail(struct dsm_engine *e, struct dsm_lock *l, int err, bool try_o
  * dsm_lock_refused() - the request failed: busy (try), token or manager lost
  * @e:    engine
  * @l:    lock, WAITING
- * @err:  -EBUSY or -EHOSTDOWN
+ * @err:  -EBUSY, -EDQUOT or -EHOSTDOWN
  * @acts: actions
  *
  * Context: engine lock held; @l may be gone afterwards.

@@ -55,7 +55,7 @@ void dsm_lock_came(struct dsm_engine *e, struct dsm_lock *l, u32 epoch)
  * dsm_lock_answered() - the manager refused this node's request
  * @e:    engine
  * @l:    lock
- * @err:  -EBUSY or -EHOSTDOWN
+ * @err:  -EBUSY, -EDQUOT or -EHOSTDOWN
  * @acts: actions
  *
  * Context: engine lock held; @l may be gone afterwards.

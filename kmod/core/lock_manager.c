@@ -86,6 +86,10 @@ void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, boo
 		return;
 	if (l->flags & DSM_LOCKF_LOST) {
 		refuse(e, l, node, -EHOSTDOWN, acts);
+	} else if (e->n_locks > e->lock_max && node != e->self && l->tail == e->self &&
+		   l->state == DSM_LOCK_CACHED) {
+		/* It would have to be remembered for as long as the peer likes. */
+		refuse(e, l, node, -EDQUOT, acts);
 	} else if (l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) {
 		/*
 		 * A node has one request under way. More would all be answered in one
@@ -303,6 +307,18 @@ static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock 
 		dsm_pull(e, from, &l->cont, DSM_CONT_GRANTED, acts);
 }
 
+static int refusal(u32 status)
+{
+	switch (status) {
+	case EBUSY:
+		return -EBUSY;
+	case EDQUOT:
+		return -EDQUOT;
+	default:
+		return -EHOSTDOWN;
+	}
+}
+
 static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 			   const struct dsm_wire_lock *body, struct dsm_lock *l, int complete,
 			   struct dsm_actions *acts)
@@ -334,8 +350,7 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 		on_grant(e, from, body, l, complete, acts);
 		return 0;
 	case DSM_MSG_LOCK_REFUSED:
-		dsm_lock_answered(e, l, le32_to_cpu(body->status) == EBUSY ? -EBUSY : -EHOSTDOWN,
-				  acts);
+		dsm_lock_answered(e, l, refusal(le32_to_cpu(body->status)), acts);
 		return 0;
 	case DSM_MSG_LOCK_RETURN_ACK:
 		if (l->state != DSM_LOCK_RETURNING || !(l->flags & DSM_LOCKF_SENT))
@@ -392,6 +407,10 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 		if (complete < 0)
 			return -EPROTO;
 	}
+	/* What a manager asks of a key stays when it has had a loss: even of a cluster's whole life that is less. */
+	if (!to_manager && hdr->type != DSM_MSG_LOCK_GRANT && e->n_locks / 2 >= e->lock_max &&
+	    !dsm_lock_find(e, s->id, key))
+		return -EPROTO;
 	l = dsm_lock_get(e, s, key);
 	if (to_manager)
 		err = on_manager_message(e, from, hdr->type, &body, l, complete, acts);

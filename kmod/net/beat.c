@@ -7,6 +7,7 @@
  * although the peer is heard has failed without an error, and is treated like one with an error (resume.c);
  * that of this node with itself ends. Never waits.
  */
+#include "link.h"
 #include "sq.h"
 
 /* Beats to wait for after the watchdog itself ran late: one surely sent since, one on its way. */
@@ -87,7 +88,9 @@ static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat
 	if (peer->state == DSM_PEER_UP)
 		look_at_transfers(peer, now, bound);
 	if (dsm_peer_is_self(peer)) {
-		/* What waited for the network device. */
+		/* What waited for the network device; a node that leaves cannot wait until somebody sets it up. */
+		if (READ_ONCE(net->stopping) && !dsm_link_is_up(peer))
+			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ENETDOWN, "the network device is down");
 		dsm_xfer_push(peer);
 		return due;
 	}

@@ -103,9 +103,9 @@ static void mark(struct dsm_cq *q)
 static bool leave_to_spinner(struct dsm_cq *q)
 {
 	mark(q);
-	/* Pairs with the atomic in dsm_net_spin_end(). */
+	/* Pairs with the atomics in dsm_net_spin_end() and dsm_cq_short_begin(). */
 	smp_mb__after_atomic();
-	return atomic_read(&q->peer->net->spinners) > 0;
+	return atomic_read(&q->peer->net->spinners) > 0 && !atomic_read(&q->peer->net->starved);
 }
 
 /* Nothing else wants this processor, but for a worker of the device that has told of completions. */
@@ -123,7 +123,7 @@ static bool leave_to_napper(struct dsm_net *net)
 	struct napper *n;
 	unsigned long flags;
 
-	if (list_empty_careful(&net->nappers) || !is_unused())
+	if (list_empty_careful(&net->nappers) || atomic_read(&net->starved) || !is_unused())
 		return false;
 	spin_lock_irqsave(&net->nappers_lock, flags);
 	n = list_first_entry_or_null(&net->nappers, struct napper, link);
@@ -333,6 +333,42 @@ void dsm_net_spin_end(struct dsm_net *net)
 		queue_if_fired(&peer->qp[DSM_VC_B].rx_cq);
 		dsm_peer_put(peer);
 	}
+}
+
+/**
+ * dsm_cq_short_begin() - there is no memory for a message: those sent must come back
+ * @net: transport
+ *
+ * Whoever is short may be the one that spins, in a handler, and would be left what brings them back.
+ *
+ * Context: process; also in a handler, but none of a queue of sends.
+ */
+void dsm_cq_short_begin(struct dsm_net *net)
+{
+	struct dsm_peer *peer;
+	u32 node;
+
+	atomic_inc(&net->starved);
+	/* Marks are read after this; pairs with leave_to_spinner(). */
+	smp_mb__after_atomic();
+	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
+		peer = dsm_peer_find_any(net, node);
+		if (!peer)
+			continue;
+		queue_if_fired(&peer->tx_cq);
+		dsm_peer_put(peer);
+	}
+}
+
+/**
+ * dsm_cq_short_end() - memory has been had
+ * @net: transport
+ *
+ * Context: any.
+ */
+void dsm_cq_short_end(struct dsm_net *net)
+{
+	atomic_dec(&net->starved);
 }
 
 /**

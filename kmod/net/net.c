@@ -202,9 +202,9 @@ static void timing_init(struct dsm_net *net)
 static bool is_one_sided(const struct ib_device *dev)
 {
 	const struct ib_device_attr *attrs = &dev->attrs;
+	int segs = DSM_XFER_SEGS + (ib_uses_virt_dma((struct ib_device *)dev) ? DSM_XFER_BESIDE : 0);
 
-	return rdma_cap_ib_cm(dev, 1) && attrs->max_send_sge >= DSM_XFER_SEGS &&
-	       attrs->max_sge_rd >= DSM_XFER_SEGS &&
+	return rdma_cap_ib_cm(dev, 1) && attrs->max_send_sge >= segs && attrs->max_sge_rd >= segs &&
 	       attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 	       attrs->max_fast_reg_page_list_len >= DSM_MR_PAGES;
 }

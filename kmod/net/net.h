@@ -331,6 +331,9 @@ struct dsm_qp {
 	struct list_head parked;
 };
 
+/* On devices of software the last bytes of a READ come into a segment of their own (xfer.c). */
+#define DSM_XFER_BESIDE 1
+
 /* Transfers in the order they were handed over, oldest first. */
 struct dsm_xfer_list {
 	struct dsm_xfer *head;
@@ -503,6 +506,7 @@ struct dsm_peer {
  * @mr_lock:   guards @mrs
  * @mrs:       registrations
  * @spinners:  threads inside dsm_net_spin_begin() and dsm_net_spin_end()
+ * @starved:   threads that wait for messages to come back
  * @fired:     bitmap of nodes with a queue that fired and was left to a waiting thread
  * @nappers:   threads inside dsm_net_nap() that nobody has woken to serve; guarded by @nappers_lock
  * @nappers_lock: taken last, in any context
@@ -550,6 +554,7 @@ struct dsm_net {
 	struct mutex mr_lock;
 	struct list_head mrs;
 	atomic_t spinners;
+	atomic_t starved;
 	DECLARE_BITMAP(fired, DSM_MAX_NODES);
 	struct list_head nappers;
 	spinlock_t nappers_lock;
@@ -629,6 +634,8 @@ void dsm_qp_error(struct dsm_qp *qp, enum ib_wc_status status);
 int dsm_cq_init(void);
 void dsm_cq_exit(void);
 void dsm_cq_prepare(struct dsm_cq *q, struct dsm_peer *peer);
+void dsm_cq_short_begin(struct dsm_net *net);
+void dsm_cq_short_end(struct dsm_net *net);
 int dsm_cq_create(struct dsm_cq *q, int cqes, bool spun, bool quick);
 void dsm_cq_destroy(struct dsm_cq *q);
 

@@ -140,9 +140,15 @@ void dsm_send_tx_free(struct dsm_net_tx *tx)
  */
 struct dsm_net_tx *dsm_send_tx_new(struct dsm_net *net, gfp_t gfp)
 {
-	/* The pool sees to it itself, and tries without reclaim first. */
-	struct dsm_net_tx *tx = mempool_alloc(net->messages, gfp & ~__GFP_NOFAIL);
+	struct dsm_net_tx *tx = mempool_alloc(net->messages, gfp & ~(__GFP_NOFAIL | __GFP_DIRECT_RECLAIM));
 	u8 *data;
+
+	if (!tx && gfp & __GFP_DIRECT_RECLAIM) {
+		dsm_cq_short_begin(net);
+		/* The pool sees to it itself that there is one in the end. */
+		tx = mempool_alloc(net->messages, gfp & ~__GFP_NOFAIL);
+		dsm_cq_short_end(net);
+	}
 
 	if (!tx)
 		return NULL;

@@ -44,6 +44,7 @@ static u64 nothing __ro_after_init;
  * @peer:   receiver, from hand-over to return
  * @cqe:    completion entry
  * @settled: posted, but the device has it no more; @x.status is what comes of it
+ * @beside: @old is the last one mapped
  * @mapped: segments mapped
  * @tell:   whom to tell in place of the shell, or NULL
  * @sge:    mapped segments
@@ -51,16 +52,17 @@ static u64 nothing __ro_after_init;
  * @rdma:   of READ, WRITE and SIGNAL
  * @atomic: of CAS and ADD
  * @reg:    of a registration
- * @old:    where the device puts the old value; a cache line of its own
+ * @old:    where the device puts an atomic's old value, or the last bytes of a READ; a cache line of its own
  */
 struct net_xfer {
 	struct dsm_xfer x;
 	struct dsm_peer *peer;
 	struct ib_cqe cqe;
 	bool settled;
+	bool beside;
 	u32 mapped;
 	struct completion *tell;
-	struct ib_sge sge[DSM_XFER_SEGS];
+	struct ib_sge sge[DSM_XFER_SEGS + DSM_XFER_BESIDE];
 	union {
 		struct ib_send_wr wr;
 		struct ib_rdma_wr rdma;
@@ -207,6 +209,14 @@ static bool is_atomic(const struct net_xfer *t)
 	return t->x.op == DSM_XFER_CAS || t->x.op == DSM_XFER_ADD;
 }
 
+/* Where the last bytes of what a READ brings belong, if whether they came is looked at. */
+static const struct dsm_seg *last_to_come(const struct net_xfer *t)
+{
+	const struct dsm_seg *seg = &t->x.seg[0] + t->x.n_segs - 1;
+
+	return t->peer->net->software && t->x.op == DSM_XFER_READ && seg->len >= sizeof(u64) ? seg : NULL;
+}
+
 /* Which way the bytes go; an atomic's old value comes to us. */
 static enum dma_data_direction direction(const struct net_xfer *t)
 {
@@ -219,12 +229,13 @@ static void unmap(struct net_xfer *t)
 	u32 i;
 
 	for (i = 0; i < t->mapped; i++) {
-		if (is_atomic(t))
+		if (t->beside && i == t->mapped - 1)
 			ib_dma_unmap_single(dev, t->sge[i].addr, t->sge[i].length, direction(t));
 		else
 			ib_dma_unmap_page(dev, t->sge[i].addr, t->sge[i].length, direction(t));
 	}
 	t->mapped = 0;
+	t->beside = false;
 }
 
 static int map_one(struct net_xfer *t, u64 addr, u32 len)
@@ -241,55 +252,59 @@ static int map_one(struct net_xfer *t, u64 addr, u32 len)
 	return 0;
 }
 
+static int map_old(struct net_xfer *t)
+{
+	int err = map_one(t, ib_dma_map_single(t->peer->net->dev, &t->old, sizeof(t->old), DMA_FROM_DEVICE), sizeof(t->old));
+
+	t->beside = !err;
+	return err;
+}
+
 static int map(struct net_xfer *t)
 {
 	struct ib_device *dev = t->peer->net->dev;
+	const struct dsm_seg *last = last_to_come(t);
 	int err = 0;
 	u32 i;
 
-	if (is_atomic(t))
-		return map_one(t, ib_dma_map_single(dev, &t->old, sizeof(t->old), DMA_FROM_DEVICE), sizeof(t->old));
 	for (i = 0; i < t->x.n_segs && !err; i++) {
 		const struct dsm_seg *seg = &t->x.seg[i];
+		u32 len = seg->len - (seg == last ? sizeof(t->old) : 0);
 
-		err = map_one(t, ib_dma_map_page(dev, seg->page, seg->off, seg->len, direction(t)), seg->len);
+		if (len)
+			err = map_one(t, ib_dma_map_page(dev, seg->page, seg->off, len, direction(t)), len);
 	}
+	if (!err && (last || is_atomic(t)))
+		err = map_old(t);
 	return err;
 }
 
 /* ---- results that never came ---- */
 
-/* Where the last bytes of what a READ brings are put, if that is looked at. */
-static const struct dsm_seg *last_to_come(const struct net_xfer *t)
-{
-	const struct dsm_seg *seg = &t->x.seg[0] + t->x.n_segs - 1;
-
-	return t->peer->net->software && t->x.op == DSM_XFER_READ && seg->len >= sizeof(u64) ? seg : NULL;
-}
-
 /*
  * soft-RoCE tells of a READ or an atomic whose answer was lost as done, and has put nothing where the answer belongs, if
  * it finds that a later request was asked for again, or if the answer is out of order (Documentation/testing.rst). The
- * last bytes of an answer come last, so they say whether it came.
+ * last bytes of an answer come last, so they say whether it came. A READ's come beside the frame, whose bytes a
+ * thread may be looking at: nothing is stored there but what is read.
  */
 static void expect_nothing(struct net_xfer *t)
 {
-	const struct dsm_seg *seg = last_to_come(t);
-
-	if (is_atomic(t))
+	if (is_atomic(t) || last_to_come(t))
 		t->old = nothing;
-	if (seg)
-		memcpy_to_page(seg->page, seg->off + seg->len - sizeof(nothing), (const char *)&nothing, sizeof(nothing));
 }
 
 static bool brought_nothing(const struct net_xfer *t)
 {
+	return (is_atomic(t) || last_to_come(t)) && t->old == nothing;
+}
+
+/* The last bytes of what a READ brought go where they belong. */
+static void land(struct net_xfer *t)
+{
 	const struct dsm_seg *seg = last_to_come(t);
-	u64 last = is_atomic(t) ? t->old : 0;
 
 	if (seg)
-		memcpy_from_page((char *)&last, seg->page, seg->off + seg->len - sizeof(last), sizeof(last));
-	return last == nothing;
+		memcpy_to_page(seg->page, seg->off + seg->len - sizeof(t->old), (const char *)&t->old, sizeof(t->old));
 }
 
 /* ---- posting ---- */
@@ -454,6 +469,8 @@ static void give_back(struct dsm_net *net, struct dsm_xfer_list *l, int status)
 		unmap(t);
 		if (!t->settled || (status && t->x.status == DSM_XFER_IN_DOUBT))
 			t->x.status = status;
+		if (!t->x.status)
+			land(t);
 		t->x.result = t->old;
 		if (t->tell)
 			complete(t->tell);

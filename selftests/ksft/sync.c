@@ -2,6 +2,9 @@
 // Copyright (C) 2026 The dsm authors
 /* Locks, barriers and flags as one node sees them; signals and deaths of the processes that use them. */
 #include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <sys/time.h>
 #include <time.h>
 #include "harness.h"
 #include "ksft.h"
@@ -311,6 +314,87 @@ TEST_F(sync, barrier_refuses_another_number_of_parties)
 	EXPECT_EQ(-EINVAL, barrier(self->r.fd, 4, 3));
 	EXPECT_EQ(0, barrier(self->r.fd, 4, 2));
 	EXPECT_EQ(0, child_status(pid));
+}
+
+static void *end_with_files_of_its_own(void *unused)
+{
+	return (void *)(long)unshare(CLONE_FILES);
+}
+
+static void *wait_at_barrier(void *arg)
+{
+	return (void *)(long)barrier(*(int *)arg, 5, 2);
+}
+
+/* Its last close is not its process's. */
+TEST_F(sync, thread_that_ends_takes_nothing_from_its_siblings)
+{
+	pthread_t waiter, other;
+	void *got;
+	int i;
+
+	ASSERT_EQ(0, lock(self->r.fd, 1));
+	ASSERT_EQ(0, pthread_create(&waiter, NULL, wait_at_barrier, &self->r.fd));
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, pthread_create(&other, NULL, end_with_files_of_its_own, NULL));
+		ASSERT_EQ(0, pthread_join(other, &got));
+		ASSERT_EQ(NULL, got);
+	}
+	EXPECT_EQ(0, barrier(self->r.fd, 5, 2));
+	ASSERT_EQ(0, pthread_join(waiter, &got));
+	EXPECT_EQ(NULL, got);
+	EXPECT_EQ(0, unlock(self->r.fd, 1));
+}
+
+static sigjmp_buf interrupted;
+static volatile sig_atomic_t jumps;
+
+static void jump(int sig)
+{
+	if (jumps)
+		siglongjmp(interrupted, 1);
+}
+
+/* A barrier whose wait is left in a signal handler, unless that fails. */
+static int leave_barrier(int fd, uint64_t key, bool jumping)
+{
+	const struct itimerval soon = { .it_value = { .tv_usec = 20000 } };
+
+	jumps = jumping;
+	if (sigsetjmp(interrupted, 1))
+		return 0;
+	setitimer(ITIMER_REAL, &soon, NULL);
+	return barrier(fd, key, 2);
+}
+
+static int limit_locks(unsigned int most)
+{
+	FILE *f = fopen("/sys/module/dsm/parameters/locks_per_user", "w");
+
+	return f && fprintf(f, "%u\n", most) > 0 && !fclose(f) ? 0 : -errno;
+}
+
+/* They are there until the process ends. */
+TEST_F(sync, barriers_that_are_left_count_to_the_limit_of_locks)
+{
+	struct sigaction sa = { .sa_handler = jump };
+	pid_t pid;
+
+	ASSERT_EQ(0, limit_locks(2));
+	pid = fork();
+	if (!pid) {
+		sigaction(SIGALRM, &sa, NULL);
+		if (leave_barrier(self->r.fd, 1, true) || leave_barrier(self->r.fd, 2, true))
+			_exit(1);
+		_exit(-leave_barrier(self->r.fd, 3, false));
+	}
+	EXPECT_EQ(EDQUOT, child_status(pid));
+	EXPECT_EQ(0, lock(self->r.fd, 1));
+	EXPECT_EQ(0, lock(self->r.fd, 2));
+	EXPECT_EQ(-EDQUOT, lock(self->r.fd, 3));
+	EXPECT_EQ(0, unlock(self->r.fd, 1));
+	EXPECT_EQ(0, unlock(self->r.fd, 2));
+	EXPECT_EQ(0, limit_locks(1u << 20));
 }
 
 TEST_F(sync, flag_wakes_its_waiters)

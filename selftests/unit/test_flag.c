@@ -129,6 +129,22 @@ static void waiter_of_a_flag_that_is_cleared_at_once_is_woken(void **state)
 	assert_int_equal(flag(A, DSM_FLAG_TEST), -EAGAIN);
 }
 
+static void only_so_many_flags_are_set(void **state)
+{
+	world_engine(A)->flag_cap = 1;
+	assert_int_equal(flag(B, DSM_FLAG_SET), 0);
+	assert_int_equal(flag(C, DSM_FLAG_SET), -EALREADY);
+	K = world_key(DSM_MSG_FLAG_OP, A, 1);
+	assert_int_equal(flag(B, DSM_FLAG_SET), -EDQUOT);
+	assert_int_equal(flag(A, DSM_FLAG_SET), -EDQUOT);
+	assert_false(exists());
+	K = world_key(DSM_MSG_FLAG_OP, A, 0);
+	assert_int_equal(flag(C, DSM_FLAG_CLEAR), 0);
+	assert_int_equal(flag(C, DSM_FLAG_CLEAR), 0);
+	K = world_key(DSM_MSG_FLAG_OP, A, 1);
+	assert_int_equal(flag(C, DSM_FLAG_SET), 0);
+}
+
 static void what_the_setter_wrote_is_seen_by_who_waited(void **state)
 {
 	struct dsm_waiter wait;
@@ -539,6 +555,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(operation_takes_its_row_at_every_node),
 		T(set_wakes_every_waiter),
+		T(only_so_many_flags_are_set),
 		T(waiter_of_a_flag_that_is_cleared_at_once_is_woken),
 		T(what_the_setter_wrote_is_seen_by_who_waited),
 		T(set_with_more_knowledge_than_fits_waits_for_the_pull),

@@ -69,6 +69,22 @@ static void local_waiters_get_it_in_order(void **state)
 
 /* ---- between nodes ---- */
 
+static void peers_get_tokens_of_only_so_many_keys(void **state)
+{
+	u64 more = world_key(DSM_MSG_LOCK_REQ, A, 1);
+
+	world_engine(A)->lock_max = 1;
+	assert_int_equal(world_lock(B, K, 20), 0);
+	assert_int_equal(world_lock(C, more, 30), -EDQUOT);
+	assert_int_equal(world_lock_state(C, more), -1);
+	assert_int_equal(world_lock_state(A, more), -1);
+	/* Its own, and those that it knows already. */
+	assert_int_equal(world_lock(A, more, 10), 0);
+	assert_int_equal(world_unlock(A, more, 10), 0);
+	assert_int_equal(world_unlock(B, K, 20), 0);
+	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
 static void token_stays_where_it_was_used_last(void **state)
 {
 	assert_int_equal(world_lock(C, K, 30), 0);
@@ -553,6 +569,7 @@ int main(void)
 		T(holder_thread_asking_again_is_told_deadlock),
 		T(only_the_holding_process_unlocks),
 		T(local_waiters_get_it_in_order),
+		T(peers_get_tokens_of_only_so_many_keys),
 		T(token_stays_where_it_was_used_last),
 		T(token_travels_directly_to_the_next_in_the_queue),
 		T(token_leaves_only_after_the_release_is_done),
