@@ -199,10 +199,10 @@ static void timing_init(struct dsm_net *net)
 		net->settle = nsecs_to_jiffies(4096ull << net->ack_timeout) + HZ / 10;
 }
 
-static bool is_one_sided(const struct ib_device *dev)
+static bool is_one_sided(struct ib_device *dev)
 {
 	const struct ib_device_attr *attrs = &dev->attrs;
-	int segs = DSM_XFER_SEGS + (ib_uses_virt_dma((struct ib_device *)dev) ? DSM_XFER_BESIDE : 0);
+	u32 segs = DSM_XFER_SEGS + (ib_uses_virt_dma(dev) ? DSM_XFER_BESIDE : 0);
 
 	return rdma_cap_ib_cm(dev, 1) && attrs->max_send_sge >= segs && attrs->max_sge_rd >= segs &&
 	       attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
