@@ -8,6 +8,7 @@
 
 #include "net.h"
 #include "tune.h"
+#include "xfer.h"
 
 /* Bounds on the silence of a peer: several beats must fit, and people wait for it. */
 #define TIMEOUT_MIN_MS 200

@@ -331,9 +331,6 @@ struct dsm_qp {
 	struct list_head parked;
 };
 
-/* On devices of software the last bytes of a READ come into a segment of their own (xfer.c). */
-#define DSM_XFER_BESIDE 1
-
 /* Transfers in the order they were handed over, oldest first. */
 struct dsm_xfer_list {
 	struct dsm_xfer *head;

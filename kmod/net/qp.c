@@ -8,6 +8,7 @@
 
 #include "net.h"
 #include "sq.h"
+#include "xfer.h"
 
 /* ib_drain_qp() needs one entry of its own in each queue. */
 #define DRAIN_SPARE 1

@@ -17,14 +17,12 @@
  * not take place twice: that is settled, and comes back when all before it has. If the peer is
  * lost, all comes back once the queue pair is drained.
  */
-#include <linux/highmem.h>
 #include <linux/mempool.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "fault.h"
 #include "link.h"
-#include "net.h"
+#include "xfer.h"
 #include "../core/seq.h"
 
 /* Transfers kept for when memory is short, by each node; one that is accepted always comes back. */
@@ -32,45 +30,8 @@
 
 #define SIGNAL_INTERVAL 16
 
-/* Stands where a READ or an atomic is to put what it brings. By chance, so that no program can store it. */
-static u64 nothing __ro_after_init;
-
 /* Beyond enum dsm_xfer_op, not for callers: make a registration valid. */
 #define OP_REGISTER DSM_XFER_OPS
-
-/**
- * struct net_xfer - a transfer with what posting it needs
- * @x:      what the shell sees
- * @peer:   receiver, from hand-over to return
- * @cqe:    completion entry
- * @settled: posted, but the device has it no more; @x.status is what comes of it
- * @beside: @old is the last one mapped
- * @mapped: segments mapped
- * @tell:   whom to tell in place of the shell, or NULL
- * @sge:    mapped segments
- * @wr:     work request; the others begin with it
- * @rdma:   of READ, WRITE and SIGNAL
- * @atomic: of CAS and ADD
- * @reg:    of a registration
- * @old:    where the device puts an atomic's old value, or the last bytes of a READ; a cache line of its own
- */
-struct net_xfer {
-	struct dsm_xfer x;
-	struct dsm_peer *peer;
-	struct ib_cqe cqe;
-	bool settled;
-	bool beside;
-	u32 mapped;
-	struct completion *tell;
-	struct ib_sge sge[DSM_XFER_SEGS + DSM_XFER_BESIDE];
-	union {
-		struct ib_send_wr wr;
-		struct ib_rdma_wr rdma;
-		struct ib_atomic_wr atomic;
-		struct ib_reg_wr reg;
-	};
-	u64 old ____cacheline_aligned;
-};
 
 static struct kmem_cache *xfer_cache;
 
@@ -98,7 +59,7 @@ static void construct(void *xfer)
  */
 int dsm_xfer_init(void)
 {
-	get_random_bytes(&nothing, sizeof(nothing));
+	dsm_xfer_map_init();
 	xfer_cache = kmem_cache_create("dsm_net_xfer", sizeof(struct net_xfer), 0,
 				       SLAB_HWCACHE_ALIGN, construct);
 	return xfer_cache ? 0 : -ENOMEM;
@@ -202,116 +163,11 @@ void dsm_xfer_peer_init(struct dsm_peer *peer)
 	list_init(&peer->xfer_posted);
 }
 
-/* ---- mapping ---- */
-
-static bool is_atomic(const struct net_xfer *t)
-{
-	return t->x.op == DSM_XFER_CAS || t->x.op == DSM_XFER_ADD;
-}
-
-/* Where the last bytes of what a READ brings belong, if whether they came is looked at. */
-static const struct dsm_seg *last_to_come(const struct net_xfer *t)
-{
-	const struct dsm_seg *seg = &t->x.seg[0] + t->x.n_segs - 1;
-
-	return t->peer->net->software && t->x.op == DSM_XFER_READ && seg->len >= sizeof(u64) ? seg : NULL;
-}
-
-/* Which way the bytes go; an atomic's old value comes to us. */
-static enum dma_data_direction direction(const struct net_xfer *t)
-{
-	return t->x.op == DSM_XFER_WRITE || t->x.op == DSM_XFER_SIGNAL ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
-}
-
-static void unmap(struct net_xfer *t)
-{
-	struct ib_device *dev = t->peer->net->dev;
-	u32 i;
-
-	for (i = 0; i < t->mapped; i++) {
-		if (t->beside && i == t->mapped - 1)
-			ib_dma_unmap_single(dev, t->sge[i].addr, t->sge[i].length, direction(t));
-		else
-			ib_dma_unmap_page(dev, t->sge[i].addr, t->sge[i].length, direction(t));
-	}
-	t->mapped = 0;
-	t->beside = false;
-}
-
-static int map_one(struct net_xfer *t, u64 addr, u32 len)
-{
-	struct dsm_net *net = t->peer->net;
-
-	if (ib_dma_mapping_error(net->dev, addr)) {
-		unmap(t);
-		return -ENOMEM;
-	}
-	t->sge[t->mapped++] = (struct ib_sge){
-		.addr = addr, .length = len, .lkey = net->pd_data->local_dma_lkey,
-	};
-	return 0;
-}
-
-static int map_old(struct net_xfer *t)
-{
-	int err = map_one(t, ib_dma_map_single(t->peer->net->dev, &t->old, sizeof(t->old), DMA_FROM_DEVICE), sizeof(t->old));
-
-	t->beside = !err;
-	return err;
-}
-
-static int map(struct net_xfer *t)
-{
-	struct ib_device *dev = t->peer->net->dev;
-	const struct dsm_seg *last = last_to_come(t);
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < t->x.n_segs && !err; i++) {
-		const struct dsm_seg *seg = &t->x.seg[i];
-		u32 len = seg->len - (seg == last ? sizeof(t->old) : 0);
-
-		if (len)
-			err = map_one(t, ib_dma_map_page(dev, seg->page, seg->off, len, direction(t)), len);
-	}
-	if (!err && (last || is_atomic(t)))
-		err = map_old(t);
-	return err;
-}
-
-/* ---- results that never came ---- */
-
-/*
- * soft-RoCE tells of a READ or an atomic whose answer was lost as done, and has put nothing where the answer belongs, if
- * it finds that a later request was asked for again, or if the answer is out of order (Documentation/testing.rst). The
- * last bytes of an answer come last, so they say whether it came. A READ's come beside the frame, whose bytes a
- * thread may be looking at: nothing is stored there but what is read.
- */
-static void expect_nothing(struct net_xfer *t)
-{
-	if (is_atomic(t) || last_to_come(t))
-		t->old = nothing;
-}
-
-static bool brought_nothing(const struct net_xfer *t)
-{
-	return (is_atomic(t) || last_to_come(t)) && t->old == nothing;
-}
-
-/* The last bytes of what a READ brought go where they belong. */
-static void land(struct net_xfer *t)
-{
-	const struct dsm_seg *seg = last_to_come(t);
-
-	if (seg)
-		memcpy_to_page(seg->page, seg->off + seg->len - sizeof(t->old), (const char *)&t->old, sizeof(t->old));
-}
-
 /* ---- posting ---- */
 
 static u32 bytes_of(const struct net_xfer *t)
 {
-	u32 i, bytes = is_atomic(t) ? sizeof(t->old) : 0;
+	u32 i, bytes = dsm_xfer_is_atomic(t) ? sizeof(t->old) : 0;
 
 	for (i = 0; i < t->x.n_segs; i++)
 		bytes += t->x.seg[i].len;
@@ -439,7 +295,7 @@ void dsm_xfer_push(struct dsm_peer *peer)
 		t = to_net(peer->xfer_wait.head);
 		if (!may_post(peer, t))
 			break;
-		if (map(t)) {
+		if (dsm_xfer_map(t)) {
 			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a transfer");
 			break;
 		}
@@ -466,11 +322,11 @@ static void give_back(struct dsm_net *net, struct dsm_xfer_list *l, int status)
 	while (l->head) {
 		struct net_xfer *t = to_net(list_take(l));
 
-		unmap(t);
+		dsm_xfer_unmap(t);
 		if (!t->settled || (status && t->x.status == DSM_XFER_IN_DOUBT))
 			t->x.status = status;
 		if (!t->x.status)
-			land(t);
+			dsm_xfer_land(t);
 		t->x.result = t->old;
 		if (t->tell)
 			complete(t->tell);
@@ -503,7 +359,7 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 	list_init(&back);
 	spin_lock_bh(&peer->lock);
 	/* From then on the device's word counts for nothing: what it has is settled when the connection stands again. */
-	if (unlikely(!b->distrusted && brought_nothing(t))) {
+	if (unlikely(!b->distrusted && dsm_xfer_brought_nothing(t))) {
 		b->distrusted = true;
 		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -EIO, "a transfer brought nothing");
 	}
@@ -645,7 +501,7 @@ static int hand_over(struct dsm_peer *peer, struct dsm_xfer *x)
 			next = x->next;
 			to_net(x)->peer = peer;
 			to_net(x)->settled = false;	/* the shell uses them again */
-			expect_nothing(to_net(x));
+			dsm_xfer_expect(to_net(x));
 			list_add_xfer(&peer->xfer_wait, x);
 		}
 		dsm_xfer_push(peer);

@@ -6,6 +6,7 @@ transfers_* use the transfer test of debug builds of the module (kmod/xfertest.c
 """
 import contextlib
 import re
+import signal
 import time
 
 from ahead import PAGE, show
@@ -149,6 +150,26 @@ def an_interface_down_for_long(c):
             end_without(c, jobs, "peer")
             node.check(["ip", "link", "set", "eth0", "up"])
     again(c, node)
+    check_cm(c)
+
+
+def leaves_while_its_interface_is_down(c):
+    """What changes words of its own by atomics cannot be sent then either, and keeps nobody who leaves."""
+    node, seed = living(c)[-1], living(c)[0]
+    with region(c, "1M", ATOMIC_POLICIES[0]) as name:
+        jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
+        wait_busy(c, jobs)
+        pairs = pairs_of(c)
+        with unable_to_send(node, ATOMIC_POLICIES[0]):
+            node.check(["ip", "link", "set", "eth0", "down"])
+            for n, ident in pairs:
+                until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
+            for job in jobs:
+                job.signal(signal.SIGKILL)
+                job.wait(CALL_SECONDS * c.slowness)
+            node.check(["dsmctl", "leave", "--force"], timeout=CALL_SECONDS * c.slowness)
+            node.check(["ip", "link", "set", "eth0", "up"])
+    node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
     check_cm(c)
 
 
