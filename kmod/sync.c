@@ -26,9 +26,9 @@
 #define EXIT_LOOK_MS 100
 
 /*
- * A process that ends takes no signals any more, so it looks itself whether it was killed. Then it goes although its writes
- * may still be under way, so that no peer that never answers can hold it. One that ends by itself cannot be killed
- * any more: the kernel drops the signal. It goes after a time.
+ * A process that ends takes no signals any more, so it looks itself whether it was killed, or is to be killed now. Then
+ * it goes although its writes may still be under way, so that no peer that never answers can hold it. To one that ends by
+ * itself 6.12 delivers no signal at all, not even for later: it goes after a time.
  */
 static int wait_at_exit(struct completion *done)
 {

@@ -73,9 +73,8 @@ static void reply(struct dsm_engine *e, struct dsm_request *q, int status, struc
 static void set(struct dsm_engine *e, struct dsm_flag *f, struct dsm_request *q,
 		struct dsm_actions *acts)
 {
-	struct dsm_request *waiter, *tmp;
-
 	struct dsm_space *s = dsm_space_find(e, f->region);
+	struct dsm_request *waiter, *tmp;
 
 	if (f->set) {
 		reply(e, q, -EALREADY, acts);

@@ -86,10 +86,6 @@ void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, boo
 		return;
 	if (l->flags & DSM_LOCKF_LOST) {
 		refuse(e, l, node, -EHOSTDOWN, acts);
-	} else if (e->n_locks > e->lock_max && node != e->self && l->tail == e->self &&
-		   l->state == DSM_LOCK_CACHED) {
-		/* It would have to be remembered for as long as the peer likes. */
-		refuse(e, l, node, -EDQUOT, acts);
 	} else if (l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING)) {
 		/*
 		 * A node has one request under way. More would all be answered in one
@@ -104,6 +100,9 @@ void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, boo
 			.node = node,
 		};
 		list_add_tail(&q->cont.link, &l->queued);
+	} else if (e->n_locks > e->lock_max && node != e->self && l->tail == e->self && l->state == DSM_LOCK_CACHED) {
+		/* Free, and here: with a peer it would have to be remembered for as long as that likes. */
+		refuse(e, l, node, -EDQUOT, acts);
 	} else if (try) {
 		try_enqueue(e, l, node, acts);
 	} else {
@@ -407,7 +406,7 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 		if (complete < 0)
 			return -EPROTO;
 	}
-	/* What a manager asks of a key stays when it has had a loss: even of a cluster's whole life that is less. */
+	/* A key of which its manager had lost a holder is remembered for good (dsm_lock_put()): nobody honest asks of so many. */
 	if (!to_manager && hdr->type != DSM_MSG_LOCK_GRANT && e->n_locks / 2 >= e->lock_max &&
 	    !dsm_lock_find(e, s->id, key))
 		return -EPROTO;

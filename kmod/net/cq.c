@@ -310,6 +310,25 @@ static void queue_if_fired(struct dsm_cq *q)
 	mutex_unlock(&q->polling);
 }
 
+/* Work items for the queues that were left to a waiting thread. @sends_only: whose handlers never wait for anything. */
+static void queue_left(struct dsm_net *net, bool sends_only)
+{
+	struct dsm_peer *peer;
+	u32 node;
+
+	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
+		peer = dsm_peer_find_any(net, node);
+		if (!peer)
+			continue;
+		queue_if_fired(&peer->tx_cq);
+		if (!sends_only) {
+			queue_if_fired(&peer->qp[DSM_VC_P].rx_cq);
+			queue_if_fired(&peer->qp[DSM_VC_B].rx_cq);
+		}
+		dsm_peer_put(peer);
+	}
+}
+
 /**
  * dsm_net_spin_end() - this thread spins no more
  * @net: transport
@@ -318,21 +337,10 @@ static void queue_if_fired(struct dsm_cq *q)
  */
 void dsm_net_spin_end(struct dsm_net *net)
 {
-	struct dsm_peer *peer;
-	u32 node;
-
 	if (net->poll != DSM_NET_POLL_DIRECT || !atomic_dec_and_test(&net->spinners))
 		return;
 	/* The atomic orders this after it; pairs with the second barrier in leave_to_spinner(). */
-	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
-		peer = dsm_peer_find_any(net, node);
-		if (!peer)
-			continue;
-		queue_if_fired(&peer->tx_cq);
-		queue_if_fired(&peer->qp[DSM_VC_P].rx_cq);
-		queue_if_fired(&peer->qp[DSM_VC_B].rx_cq);
-		dsm_peer_put(peer);
-	}
+	queue_left(net, false);
 }
 
 /**
@@ -345,19 +353,10 @@ void dsm_net_spin_end(struct dsm_net *net)
  */
 void dsm_cq_short_begin(struct dsm_net *net)
 {
-	struct dsm_peer *peer;
-	u32 node;
-
 	atomic_inc(&net->starved);
 	/* Marks are read after this; pairs with leave_to_spinner(). */
 	smp_mb__after_atomic();
-	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
-		peer = dsm_peer_find_any(net, node);
-		if (!peer)
-			continue;
-		queue_if_fired(&peer->tx_cq);
-		dsm_peer_put(peer);
-	}
+	queue_left(net, true);
 }
 
 /**

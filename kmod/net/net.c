@@ -200,12 +200,12 @@ static void timing_init(struct dsm_net *net)
 		net->settle = nsecs_to_jiffies(4096ull << net->ack_timeout) + HZ / 10;
 }
 
-static bool is_one_sided(struct ib_device *dev)
+static bool is_one_sided(const struct dsm_net *net)
 {
-	const struct ib_device_attr *attrs = &dev->attrs;
-	u32 segs = DSM_XFER_SEGS + (ib_uses_virt_dma(dev) ? DSM_XFER_BESIDE : 0);
+	const struct ib_device_attr *attrs = &net->dev->attrs;
+	u32 segs = dsm_xfer_segs(net);
 
-	return rdma_cap_ib_cm(dev, 1) && attrs->max_send_sge >= segs && attrs->max_sge_rd >= segs &&
+	return rdma_cap_ib_cm(net->dev, 1) && attrs->max_send_sge >= segs && attrs->max_sge_rd >= segs &&
 	       attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
 	       attrs->max_fast_reg_page_list_len >= DSM_MR_PAGES;
 }
@@ -216,7 +216,7 @@ static int device_get(struct dsm_net *net)
 
 	strscpy(net->dev_name, dev_name(&net->dev->dev), sizeof(net->dev_name));
 	net->software = ib_uses_virt_dma(net->dev);
-	net->one_sided = is_one_sided(net->dev);
+	net->one_sided = is_one_sided(net);
 	net->atomics = net->dev->attrs.atomic_cap != IB_ATOMIC_NONE;
 	pd = ib_alloc_pd(net->dev, 0);
 	if (IS_ERR(pd))

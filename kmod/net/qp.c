@@ -191,9 +191,7 @@ int dsm_qp_create(struct dsm_qp *qp)
 	attr.cap.max_send_wr = qp->sq_room + DRAIN_SPARE;
 	attr.cap.max_recv_wr = qp->slots + DRAIN_SPARE;
 	/* Transfers, bulk, and brief answers that go together. */
-	attr.cap.max_send_sge = qp->vc != DSM_VC_C && net->one_sided ? DSM_XFER_SEGS : 2;
-	if (qp->vc == DSM_VC_B && net->software)
-		attr.cap.max_send_sge += DSM_XFER_BESIDE;
+	attr.cap.max_send_sge = qp->vc != DSM_VC_C && net->one_sided ? dsm_xfer_segs(net) : 2;
 	attr.cap.max_recv_sge = 1;
 	err = slots_alloc(qp);
 	if (err)

@@ -149,7 +149,6 @@ struct dsm_net_tx *dsm_send_tx_new(struct dsm_net *net, gfp_t gfp)
 		tx = mempool_alloc(net->messages, gfp & ~__GFP_NOFAIL);
 		dsm_cq_short_end(net);
 	}
-
 	if (!tx)
 		return NULL;
 	data = tx->msg.data;

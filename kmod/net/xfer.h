@@ -11,13 +11,18 @@
 /* On devices of software the last bytes of a READ come into a segment of their own. */
 #define DSM_XFER_BESIDE 1
 
+/* What a work request must hold. */
+static inline u32 dsm_xfer_segs(const struct dsm_net *net)
+{
+	return DSM_XFER_SEGS + (net->software ? DSM_XFER_BESIDE : 0);
+}
+
 /**
  * struct net_xfer - a transfer with what posting it needs
  * @x:      what the shell sees
  * @peer:   receiver, from hand-over to return
  * @cqe:    completion entry
  * @settled: posted, but the device has it no more; @x.status is what comes of it
- * @beside: @old is the last one mapped
  * @mapped: segments mapped
  * @tell:   whom to tell in place of the shell, or NULL
  * @sge:    mapped segments
@@ -32,7 +37,6 @@ struct net_xfer {
 	struct dsm_peer *peer;
 	struct ib_cqe cqe;
 	bool settled;
-	bool beside;
 	u32 mapped;
 	struct completion *tell;
 	struct ib_sge sge[DSM_XFER_SEGS + DSM_XFER_BESIDE];

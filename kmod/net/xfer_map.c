@@ -34,6 +34,12 @@ static const struct dsm_seg *last_to_come(const struct net_xfer *t)
 	return t->peer->net->software && t->x.op == DSM_XFER_READ && seg->len >= sizeof(u64) ? seg : NULL;
 }
 
+/* Does the device put something beside the segments? */
+static bool awaits_old(const struct net_xfer *t)
+{
+	return dsm_xfer_is_atomic(t) || last_to_come(t);
+}
+
 /* Which way the bytes go; an atomic's old value comes to us. */
 static enum dma_data_direction direction(const struct net_xfer *t)
 {
@@ -51,19 +57,15 @@ void dsm_xfer_unmap(struct net_xfer *t)
 	struct ib_device *dev = t->peer->net->dev;
 	u32 i;
 
-	for (i = 0; i < t->mapped; i++) {
-		if (t->beside && i == t->mapped - 1)
-			ib_dma_unmap_single(dev, t->sge[i].addr, t->sge[i].length, direction(t));
-		else
-			ib_dma_unmap_page(dev, t->sge[i].addr, t->sge[i].length, direction(t));
-	}
+	for (i = 0; i < t->mapped; i++)
+		ib_dma_unmap_page(dev, t->sge[i].addr, t->sge[i].length, direction(t));
 	t->mapped = 0;
-	t->beside = false;
 }
 
-static int map_one(struct net_xfer *t, u64 addr, u32 len)
+static int map_one(struct net_xfer *t, struct page *page, u32 off, u32 len)
 {
 	struct dsm_net *net = t->peer->net;
+	u64 addr = ib_dma_map_page(net->dev, page, off, len, direction(t));
 
 	if (ib_dma_mapping_error(net->dev, addr)) {
 		dsm_xfer_unmap(t);
@@ -75,14 +77,6 @@ static int map_one(struct net_xfer *t, u64 addr, u32 len)
 	return 0;
 }
 
-static int map_old(struct net_xfer *t)
-{
-	int err = map_one(t, ib_dma_map_single(t->peer->net->dev, &t->old, sizeof(t->old), DMA_FROM_DEVICE), sizeof(t->old));
-
-	t->beside = !err;
-	return err;
-}
-
 /**
  * dsm_xfer_map() - give a transfer's memory to the device
  * @t: transfer with its peer
@@ -92,7 +86,6 @@ static int map_old(struct net_xfer *t)
  */
 int dsm_xfer_map(struct net_xfer *t)
 {
-	struct ib_device *dev = t->peer->net->dev;
 	const struct dsm_seg *last = last_to_come(t);
 	int err = 0;
 	u32 i;
@@ -102,10 +95,10 @@ int dsm_xfer_map(struct net_xfer *t)
 		u32 len = seg->len - (seg == last ? sizeof(t->old) : 0);
 
 		if (len)
-			err = map_one(t, ib_dma_map_page(dev, seg->page, seg->off, len, direction(t)), len);
+			err = map_one(t, seg->page, seg->off, len);
 	}
-	if (!err && (last || dsm_xfer_is_atomic(t)))
-		err = map_old(t);
+	if (!err && awaits_old(t))
+		err = map_one(t, virt_to_page(&t->old), offset_in_page(&t->old), sizeof(t->old));
 	return err;
 }
 
@@ -117,7 +110,7 @@ int dsm_xfer_map(struct net_xfer *t)
  */
 void dsm_xfer_expect(struct net_xfer *t)
 {
-	if (dsm_xfer_is_atomic(t) || last_to_come(t))
+	if (awaits_old(t))
 		t->old = nothing;
 }
 
@@ -130,7 +123,7 @@ void dsm_xfer_expect(struct net_xfer *t)
  */
 bool dsm_xfer_brought_nothing(const struct net_xfer *t)
 {
-	return (dsm_xfer_is_atomic(t) || last_to_come(t)) && t->old == nothing;
+	return awaits_old(t) && t->old == nothing;
 }
 
 /**

@@ -210,18 +210,23 @@ static void without_a_place_to_write_to_it_is_a_message(void **state)
 	assert_int_equal(put(1), 0);
 }
 
-static int here(u16 from, u32 idx, u32 xid, u32 rkey)
+static int here_at(u16 from, u32 idx, u32 xid, u32 rkey, u64 addr)
 {
 	u8 msg[DSM_HDR_BYTES + sizeof(struct dsm_wire_dir)] = {};
 	const struct dsm_wire_hdr hdr = {
 		.type = DSM_MSG_CSM_HERE, .len = cpu_to_le16(sizeof(msg)), .src = cpu_to_le32(from),
 		.region = cpu_to_le32(WORLD_REGION), .xid = cpu_to_le32(xid),
 	};
-	const struct dsm_wire_dir body = { .idx = cpu_to_le32(idx), .rkey = cpu_to_le32(rkey), .addr = cpu_to_le64(0x5000) };
+	const struct dsm_wire_dir body = { .idx = cpu_to_le32(idx), .rkey = cpu_to_le32(rkey), .addr = cpu_to_le64(addr) };
 
 	memcpy(msg, &hdr, sizeof(hdr));
 	memcpy(msg + DSM_HDR_BYTES, &body, sizeof(body));
 	return world_recv(A, from, msg, sizeof(msg));
+}
+
+static int here(u16 from, u32 idx, u32 xid, u32 rkey)
+{
+	return here_at(from, idx, xid, rkey, 0x5000);
 }
 
 static void words_are_where_their_manager_says_once(void **state)
@@ -235,6 +240,8 @@ static void words_are_where_their_manager_says_once(void **state)
 	assert_int_equal(here(B, 1, p->xid + 1, 51), -EPROTO);
 	assert_int_equal(here(B, 1, p->xid, 0), -EPROTO);
 	assert_int_equal(here(B, 3, p->xid, 51), -EPROTO);
+	/* No device would change a word there. */
+	assert_int_equal(here_at(B, 1, p->xid, 51, 0x5004), -EPROTO);
 	world_deliver(DSM_MSG_CSM_WHERE);
 	world_deliver(DSM_MSG_CSM_HERE);
 	assert_int_equal(w.node[A].space.dir.key[B].rkey, 51);

@@ -23,7 +23,7 @@ Programs under each preset
 The columns of the Cashmere paper's table 4 and the breakdown of its figure 1, for programs of `apps <apps.rst>`__ under every
 `preset <presets.rst>`__. Between the marks this page is written by ``tools/bench/rst``, from what was measured with::
 
-    dsm-bench variants --short --same-homes --repetitions 1 --json FILE PROGRAM...
+    dsm-bench variants --short --same-homes --repetitions N --json FILE PROGRAM...
 
 *page locks* (``ns_wait_page_lock``) is what faults waited for a release of their own node that was just reading the page, for the page's
 lock in the kernel, which another thread had, or for the node's lock, one for all pages, below which the diffs that arrive are applied:

@@ -18,20 +18,27 @@
 #include "../local_node.h"
 #include "dsmrun.h"
 
-/* Whether "ADDR" or "ADDR:PORT" is an address of this machine. */
-static bool is_own_address(const char *text)
+/* Whether it is "ADDR" or "ADDR:PORT", IPv4. */
+static bool parse_address(const char *text, struct in_addr *in)
 {
-	struct ifaddrs *list, *at;
 	char host[INET_ADDRSTRLEN];
 	size_t len = strcspn(text, ":");
-	struct in_addr in;
-	bool found = false;
 
 	if (len >= sizeof(host))
 		return false;
 	memcpy(host, text, len);
 	host[len] = '\0';
-	if (inet_pton(AF_INET, host, &in) != 1 || getifaddrs(&list))
+	return inet_pton(AF_INET, host, in) == 1;
+}
+
+/* Whether it is an address of this machine. */
+static bool is_own_address(const char *text)
+{
+	struct ifaddrs *list, *at;
+	struct in_addr in;
+	bool found = false;
+
+	if (!parse_address(text, &in) || getifaddrs(&list))
 		return false;
 	for (at = list; at; at = at->ifa_next)
 		if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET &&
@@ -93,16 +100,6 @@ int hosts_from_list(struct plan *plan, const char *list)
 	return ret;
 }
 
-/* ADDR[:PORT], IPv4? */
-static bool is_address(const char *text)
-{
-	char host[INET_ADDRSTRLEN];
-	struct in_addr in;
-
-	snprintf(host, sizeof(host), "%.*s", (int)strcspn(text, ":"), text);
-	return inet_pton(AF_INET, host, &in) == 1;
-}
-
 /* One host a line, with the address that dsmctl up reads behind it, if it is not the name. */
 int hosts_from_file(struct plan *plan, const char *path)
 {
@@ -117,13 +114,14 @@ int hosts_from_file(struct plan *plan, const char *path)
 	}
 	while (!ret && fgets(line, sizeof(line), f)) {
 		char name[256], addr[32] = "", more[2];
+		struct in_addr in;
 
 		number++;
 		line[strcspn(line, "#\n")] = '\0';
 		words = sscanf(line, "%255s %31s %1s", name, addr, more);
 		if (words < 1)
 			continue;
-		if (words > 2 || (words == 2 && !is_address(addr))) {
+		if (words > 2 || (words == 2 && !parse_address(addr, &in))) {
 			fprintf(stderr, "dsmrun: %s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]]; -n and --ppn say how many\n",
 				path, number, line);
 			ret = EXIT_FAILURE;
