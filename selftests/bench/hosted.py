@@ -19,7 +19,8 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
-from bench import papergoals, programs, seeds, tables, webpage  # noqa: E402
+from bench import host, papergoals, programs, seeds, tables, webpage  # noqa: E402
+from bench.results import heading  # noqa: E402
 from vm.channel import GuestError  # noqa: E402
 
 COUNTERS = {"diffs": 7, "barriers": 3, "intervals": 5, "ns_wait_page": 10**8, "msgs_below_256": 1}
@@ -302,7 +303,7 @@ def head():
     """What the numbers depend on, and the papers', for each table."""
     paper = script("papers")
     facts = {"guests": 2, "vcpus": 1, "guest_mib": 1024, "kernel": "6.12.9", "page_kib": 4, "huge_pages": "madvise",
-             "accelerator": "TCG", "sharing": "as it comes", "host_cpus": 2, "host_cpu": "a processor",
+             "accelerator": "TCG", "sharing": "as it comes", "host_cpus": 2, "host_taken": 37, "host_cpu": "a processor",
              "host_mib": 8000, "host_kernel": "6.1.8", "host_huge_pages": "always", "commit": "c0ffee", "date": "d",
              "size": "tiny",
              "short": False, "limit_s": 600}
@@ -316,6 +317,17 @@ def head():
                  if not words or words not in text]
     shown = {name for table in paper.TABLES.values() for name in table.papers}
     return good & check("papers.heads_of_papers", not lost and shown == set(seeds.PAPERS), f"{lost}, {shown}")
+
+
+def taken():
+    """What others take of this host's processors."""
+    share = host.taken(0.1)
+    run = {"kernel": "6.12", "nodes": 2, "repetitions": 1, "repetitions_wanted": 1, "reduced": False, "load_before": 0.1,
+           "taken_before": 37, "module_args": []}
+    text = heading({"commit": "c", "date": "d", "host": {"processors": 2}, "module_flags": "-O2", "program_flags": "-O2",
+                    "runs": [run]})
+    return check("host.taken", 0 <= share <= 100 and "37 % of its processors taken" in text and "Others take" in text,
+                 f"{share}: {text}")
 
 
 class Guest:
@@ -495,7 +507,7 @@ def lower():
 
 def main():
     """All of them; True if all was well."""
-    return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), replayed(),
+    return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), replayed(),
                 goals(), goals_rows(), hopeless(), lower()])
 
 

@@ -6,6 +6,7 @@ import statistics
 import subprocess
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+TAKEN_MUCH = 10	# percent of the processors
 
 
 def commit():
@@ -156,9 +157,12 @@ def heading(info):
                    f"{r['repetitions_wanted']} repetitions"
                    + (", not all trials" if r["reduced"] else "")
                    + f"; host load before {r['load_before']}"
+                   + (f", {r['taken_before']} % of its processors taken" if "taken_before" in r else "")
                    + (f"; {' '.join(r['module_args'])}" if r["module_args"] else ""))
     if any(r["load_before"] > 1 for r in info["runs"]):
         out.append("  The host did other work too: polling floors suffer most by that.")
+    if any(r.get("taken_before", 0) > TAKEN_MUCH for r in info["runs"]):
+        out.append("  Others take processors from the host itself, for milliseconds at a time: no latency here says much.")
     return "\n".join(out)
 
 
