@@ -26,6 +26,7 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out)
 	out[DSM_STAT_HEARTBEATS] += s->heartbeats;
 	out[DSM_STAT_CREDITS] += s->credit_msgs;
 	out[DSM_STAT_ANSWERS_FIRST] += s->answers_first;
+	out[DSM_STAT_XFERS_FIRST] += s->xfers_first;
 	for (c = 0; c < DSM_NET_SIZES; c++)
 		out[DSM_STAT_MSGS_BELOW_256 + c] += s->tx_sized[c];
 	out[DSM_STAT_BYTES_SENT] += s->tx_bytes;

@@ -60,6 +60,7 @@ static void fill(struct dsm_direct *d, const struct dsm_page *p, u64 remote, u32
 	x->op = DSM_XFER_WRITE;
 	x->kind = DSM_XFER_KIND_DIFF;
 	x->fence = false;
+	x->yields = true;
 	x->dst = d->m->dst;
 	x->rkey = rkey;
 	x->remote = remote;

@@ -99,6 +99,7 @@ static struct dsm_xfer *start_read(struct dsm_engine *e, struct dsm_page *p,
 	x->op = DSM_XFER_READ;
 	x->kind = merge ? DSM_XFER_KIND_MERGE : DSM_XFER_KIND_FETCH;
 	x->fence = false;
+	x->yields = true;
 	x->n_segs = 0;
 	x->dst = p->home;
 	x->rkey = key->rkey;

@@ -81,6 +81,7 @@ struct dsm_xfer *dsm_rsync_xfer(struct dsm_engine *e, u8 op, u8 kind, u16 dst, u
 	x->op = op;
 	x->kind = kind;
 	x->fence = false;
+	x->yields = false;
 	x->n_segs = 0;
 	x->dst = dst;
 	x->rkey = 0;

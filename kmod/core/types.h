@@ -175,6 +175,7 @@ struct dsm_seg {
  * @next:    list link; transfers handed to net together are posted together, in order
  * @op:      enum dsm_xfer_op
  * @fence:   take effect at the target behind the READs and atomics before it; local memory must not depend on these
+ * @yields:  of pages: may go later than what is handed over after it and does not yield
  * @n_segs:  segments in use; 0 for atomics
  * @dst:     node
  * @rkey:    its registration
@@ -193,13 +194,15 @@ struct dsm_seg {
  * @then:    the core's: message that leaves when it is back, LETTER: that it carries; or NULL
  * @shell:   the shell's
  *
- * Allocated by the shell and filled by the core, as messages are. Completions of one node's
- * transfers come back in the order they were handed over.
+ * Allocated by the shell and filled by the core, as messages are. Transfers with one node that yield take
+ * place and come back in the order they were handed over, likewise those that do not; none that yields overtakes one that
+ * does not.
  */
 struct dsm_xfer {
 	struct dsm_xfer *next;
 	u8 op;
 	bool fence;
+	bool yields;
 	u8 n_segs;
 	u8 kind;
 	u16 dst;

@@ -239,6 +239,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_HEARTBEATS] = "heartbeats",
 	[DSM_STAT_CREDITS] = "credits",
 	[DSM_STAT_ANSWERS_FIRST] = "answers_first",
+	[DSM_STAT_XFERS_FIRST] = "xfers_first",
 	[DSM_STAT_PAGES_SENT] = "pages_sent",
 	[DSM_STAT_PAGES_DROPPED] = "pages_dropped",
 	[DSM_STAT_NOTICES_READ] = "notices_read",

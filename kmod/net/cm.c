@@ -17,9 +17,6 @@
 /* Requests that may wait for the listening id. */
 #define BACKLOG 64
 
-/* READs in flight each way; more than a device offers is cut down. */
-#define READS 16
-
 #define ROUTE_TIMEOUT_MS 2000
 
 static void timing_set(struct dsm_net *net, struct rdma_cm_id *id)
@@ -31,12 +28,12 @@ static void timing_set(struct dsm_net *net, struct rdma_cm_id *id)
 
 static u8 reads_out(const struct dsm_net *net)
 {
-	return min(READS, net->dev->attrs.max_qp_init_rd_atom);
+	return min(DSM_READS, net->dev->attrs.max_qp_init_rd_atom);
 }
 
 static u8 reads_in(const struct dsm_net *net)
 {
-	return min(READS, net->dev->attrs.max_qp_rd_atom);
+	return min(DSM_READS, net->dev->attrs.max_qp_rd_atom);
 }
 
 /* READs and atomics, and with them the right to do them, are for B alone. */

@@ -72,6 +72,8 @@ static_assert(DSM_SINK_FRAMES >= DSM_BULK_MESSAGES);
 
 /* Transfers posted at once; 128 of 64 KiB are more than any round trip holds. */
 #define DSM_SQ_DEPTH_B 128
+/* READs and atomics of B that the devices of both sides are to have under way at most. */
+#define DSM_READS 16
 
 /* Completions taken off a queue at once. */
 #define DSM_CQ_BATCH 16
@@ -381,6 +383,8 @@ struct dsm_backlog {
  * @backlog:   what waits
  * @passed:    answers that went before pages that wait, since one of those went
  * @xfer_wait: transfers that wait for room
+ * @xfer_yields: likewise, of those that yield to the former
+ * @yielding:  of those that yield, and that the device has: bytes, and how many are READs
  * @xfer_posted: transfers that the device has, or whose completion is not seen yet
  * @xfer_moved: jiffies when the oldest of them became the oldest; read by the watchdog
  * @bulk:      rings for requests
@@ -440,6 +444,11 @@ struct dsm_peer {
 	struct dsm_backlog backlog[DSM_BACKLOGS];
 	u32 passed;
 	struct dsm_xfer_list xfer_wait;
+	struct dsm_xfer_list xfer_yields;
+	struct {
+		u32 bytes;
+		u32 reads;
+	} yielding;
 	struct dsm_xfer_list xfer_posted;
 	unsigned long xfer_moved;
 	struct dsm_bulk bulk;
@@ -642,6 +651,7 @@ mempool_t *dsm_xfer_pool(void);
 void dsm_xfer_exit(void);
 void dsm_xfer_peer_init(struct dsm_peer *peer);
 int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
+bool dsm_xfer_waits(const struct dsm_peer *peer);
 void dsm_xfer_push(struct dsm_peer *peer);
 u32 dsm_xfer_signals(const struct dsm_peer *peer);
 void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back);

@@ -45,7 +45,7 @@ static void way_fill(const struct rdma_cm_id *id, const struct ib_port_attr *por
 
 static u8 reads(const struct ib_device *dev)
 {
-	return min3(16, dev->attrs.max_qp_rd_atom, dev->attrs.max_qp_init_rd_atom);
+	return min3(DSM_READS, dev->attrs.max_qp_rd_atom, dev->attrs.max_qp_init_rd_atom);
 }
 
 /* The queue pair is in INIT: it becomes its own peer. */

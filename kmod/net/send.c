@@ -370,7 +370,7 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	if (may_stage(q))
 		dsm_sink_end(peer, false);
 	dsm_sq_post(q);
-	if (peer->xfer_wait.head)
+	if (dsm_xfer_waits(peer))
 		dsm_xfer_push(peer);
 }
 
@@ -583,7 +583,7 @@ bool dsm_send_is_idle(struct dsm_peer *peer)
 	int i;
 
 	spin_lock_bh(&peer->lock);
-	idle &= !peer->xfer_wait.head;
+	idle &= !dsm_xfer_waits(peer);
 	for (i = 0; i < DSM_BACKLOGS; i++)
 		idle &= !peer->backlog[i].head;
 	for (i = 0; i < DSM_VC_COUNT; i++)

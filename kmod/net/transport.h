@@ -104,6 +104,7 @@ struct dsm_net_config {
  * @rx_bytes:      bytes received, likewise
  * @credit_stalls: sends that had to wait in the backlog
  * @answers_first: answers that went while ones with a page waited
+ * @xfers_first: transfers that went while ones that move pages waited
  * @invalid_msgs:  messages that broke a rule; the first one ends the connection
  * @xfers:         transfers handed over, by enum dsm_xfer_op
  * @xfer_bytes:    bytes they moved
@@ -136,6 +137,7 @@ struct dsm_net_peer_stats {
 	u64 rx_bytes;
 	u64 credit_stalls;
 	u64 answers_first;
+	u64 xfers_first;
 	u64 invalid_msgs;
 	u64 xfers[DSM_XFER_OPS];
 	u64 xfer_bytes;

@@ -4,13 +4,14 @@
  * One-sided transfers: READs, WRITEs, atomics and signals on a peer's connection B, and the
  * registrations that go the same way. Never waits for room and never looks at what it moves.
  *
- * A transfer is in one of two lists of its peer, both in the order of handing over: it waits for
- * room (or, a signal, for credit), or the device has it. What may go is posted as one chain. READs
- * and atomics are told of one by one, since somebody waits for each; of WRITEs and signals the
- * last of a chain and every sixteenth. A completion returns all that was posted before it.
+ * A transfer is in one of three lists of its peer, each in order: it waits for room (or, a signal, for
+ * credit), in one list if it moves pages and yields to others, in another if it is a step of a lock, a barrier or
+ * the directory; or the device has it. What may go is posted as one chain. READs and atomics are told of
+ * one by one, since somebody waits for each; of WRITEs and signals the last of a chain and every
+ * sixteenth. A completion returns all that was posted before it.
  *
- * The device itself holds back READs and atomics beyond the depth that both sides agreed on when
- * they connected, and all that is behind them, so nothing is counted here.
+ * The device holds back READs and atomics beyond the depth that both sides agreed on when they connected, and
+ * all that is behind them. So of what yields it is given less than that, and no more bytes than keep it busy.
  *
  * An error may be told on any work request, signalled or not, and says only that the connection
  * is over. What is left then is posted again when the connection is made anew, but for what must
@@ -29,6 +30,11 @@
 #define RESERVE 64
 
 #define SIGNAL_INTERVAL 16
+
+/* Of what yields the device has so many bytes at most, and leaves so much of its queue and of its READs to others. */
+#define YIELDING_BYTES (256u << 10)
+#define LEFT_IN_QUEUE 16u
+#define LEFT_OF_READS 4u
 
 /* Beyond enum dsm_xfer_op, not for callers: make a registration valid. */
 #define OP_REGISTER DSM_XFER_OPS
@@ -160,6 +166,7 @@ static struct dsm_xfer *list_take(struct dsm_xfer_list *l)
 void dsm_xfer_peer_init(struct dsm_peer *peer)
 {
 	list_init(&peer->xfer_wait);
+	list_init(&peer->xfer_yields);
 	list_init(&peer->xfer_posted);
 }
 
@@ -237,12 +244,27 @@ static void ask_completion(struct dsm_peer *peer, struct net_xfer *t)
 	peer->stats.signalled++;
 }
 
+/* Would what comes next and does not yield still go soon? */
+static bool may_yielding_post(const struct dsm_peer *peer, const struct net_xfer *t)
+{
+	const struct dsm_qp *b = &peer->qp[DSM_VC_B];
+	u32 reads = min_t(u32, DSM_READS, peer->net->dev->attrs.max_qp_init_rd_atom);
+
+	if (!peer->yielding.bytes)
+		return true;
+	if (t->x.op == DSM_XFER_READ && peer->yielding.reads + LEFT_OF_READS >= reads)
+		return false;
+	return b->sq_used + LEFT_IN_QUEUE < b->sq_room && peer->yielding.bytes + bytes_of(t) <= YIELDING_BYTES;
+}
+
 static bool may_post(struct dsm_peer *peer, const struct net_xfer *t)
 {
 	const struct dsm_qp *b = &peer->qp[DSM_VC_B];
 
 	/* soft-RoCE registers anew, which fails, if it has to send again what was posted before. */
 	if (t->x.op == OP_REGISTER && peer->net->software && b->sq_used)
+		return false;
+	if (t->x.yields && !may_yielding_post(peer, t))
 		return false;
 	return b->sq_used < b->sq_room &&
 	       (t->x.op != DSM_XFER_SIGNAL || dsm_credit_may_send(&peer->credit, DSM_CREDIT_SIGNAL));
@@ -252,6 +274,12 @@ static void count(struct dsm_peer *peer, const struct net_xfer *t)
 {
 	peer->qp[DSM_VC_B].sq_used++;
 	peer->stats.wrs++;
+	if (t->x.yields) {
+		peer->yielding.bytes += bytes_of(t);
+		peer->yielding.reads += t->x.op == DSM_XFER_READ;
+	} else if (peer->xfer_yields.head) {
+		peer->stats.xfers_first++;
+	}
 	if (t->x.op == OP_REGISTER)
 		return;
 	peer->stats.xfers[t->x.op]++;
@@ -260,6 +288,24 @@ static void count(struct dsm_peer *peer, const struct net_xfer *t)
 		dsm_credit_use(&peer->credit, DSM_CREDIT_SIGNAL);
 		peer->qp[DSM_VC_B].tx_seq++;
 	}
+}
+
+/* The device does not have it any more. */
+static void uncount(struct dsm_peer *peer, const struct net_xfer *t)
+{
+	peer->qp[DSM_VC_B].sq_used--;
+	if (t->x.yields) {
+		peer->yielding.bytes -= bytes_of(t);
+		peer->yielding.reads -= t->x.op == DSM_XFER_READ;
+	}
+}
+
+/* The list whose first transfer goes next, or NULL: none may. What yields overtakes nothing. */
+static struct dsm_xfer_list *next_list(struct dsm_peer *peer)
+{
+	struct dsm_xfer_list *l = peer->xfer_wait.head ? &peer->xfer_wait : &peer->xfer_yields;
+
+	return l->head && may_post(peer, to_net(l->head)) ? l : NULL;
 }
 
 /* Hand a chain of transfers to the device; the last one's completion is told. */
@@ -275,6 +321,19 @@ static void ring(struct dsm_peer *peer, struct ib_send_wr *first, struct net_xfe
 }
 
 /**
+ * dsm_xfer_waits() - is there a transfer that the device does not have yet?
+ * @peer: peer
+ *
+ * Context: peer lock held.
+ * Return: true if so.
+ */
+bool dsm_xfer_waits(const struct dsm_peer *peer)
+{
+	lockdep_assert_held(&peer->lock);
+	return peer->xfer_wait.head || peer->xfer_yields.head;
+}
+
+/**
  * dsm_xfer_push() - post all that room and credit allow, as one chain
  * @peer: peer
  *
@@ -284,6 +343,7 @@ void dsm_xfer_push(struct dsm_peer *peer)
 {
 	struct ib_send_wr *first = NULL, **link = &first;
 	struct net_xfer *t, *last = NULL;
+	struct dsm_xfer_list *l;
 
 	lockdep_assert_held(&peer->lock);
 	if ((peer->state != DSM_PEER_UP && !peer->leaving) || peer->resume.broken)
@@ -291,15 +351,13 @@ void dsm_xfer_push(struct dsm_peer *peer)
 	/* Else the connection with this node itself would end, which nobody makes anew; the watchdog looks again. */
 	if (dsm_peer_is_self(peer) && !dsm_link_is_up(peer))
 		return;
-	while (peer->xfer_wait.head) {
-		t = to_net(peer->xfer_wait.head);
-		if (!may_post(peer, t))
-			break;
+	while ((l = next_list(peer))) {
+		t = to_net(l->head);
 		if (dsm_xfer_map(t)) {
 			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, "cannot map a transfer");
 			break;
 		}
-		list_take(&peer->xfer_wait);
+		list_take(l);
 		if (!peer->xfer_posted.head)
 			peer->xfer_moved = jiffies;
 		list_add_xfer(&peer->xfer_posted, &t->x);
@@ -371,7 +429,7 @@ static void done(struct ib_cq *cq, struct ib_wc *wc)
 		x = list_take(&peer->xfer_posted);
 		list_add_xfer(&back, x);
 		if (!to_net(x)->settled)
-			b->sq_used--;
+			uncount(peer, to_net(x));
 	} while (x != &t->x);
 	take_settled(peer, &back);
 	peer->xfer_moved = jiffies;
@@ -410,7 +468,7 @@ static bool decide(struct dsm_peer *peer, struct net_xfer *t, bool overtook)
 	if (fate == DSM_SEQ_REPEAT)
 		return true;
 	t->settled = true;
-	peer->qp[DSM_VC_B].sq_used--;
+	uncount(peer, t);
 	/* An atomic, or a registration: whoever wants it has to find out. */
 	t->x.status = fate == DSM_SEQ_DONE ? 0 : DSM_XFER_IN_DOUBT;
 	return false;
@@ -475,6 +533,7 @@ void dsm_xfer_purge(struct dsm_peer *peer)
 {
 	give_back(peer->net, &peer->xfer_posted, -EHOSTDOWN);
 	give_back(peer->net, &peer->xfer_wait, -EHOSTDOWN);
+	give_back(peer->net, &peer->xfer_yields, -EHOSTDOWN);
 }
 
 /* ---- handing over ---- */
@@ -502,7 +561,7 @@ static int hand_over(struct dsm_peer *peer, struct dsm_xfer *x)
 			to_net(x)->peer = peer;
 			to_net(x)->settled = false;	/* the shell uses them again */
 			dsm_xfer_expect(to_net(x));
-			list_add_xfer(&peer->xfer_wait, x);
+			list_add_xfer(x->yields ? &peer->xfer_yields : &peer->xfer_wait, x);
 		}
 		dsm_xfer_push(peer);
 		err = 0;

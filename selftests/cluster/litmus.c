@@ -21,7 +21,7 @@
 #define PLACES 12		/* pages of a round's bytes; the first two are the reports' */
 #define SLOTS 15		/* of 16 bytes, from which a round chooses on each page */
 #define SLOTS_AT 128		/* below: bytes of locks */
-#define FRESH 16		/* the first page that no round has used */
+#define FRESH 512		/* the first page that no round has used: that of the next chunk */
 #define OUTCOMES 24
 
 struct outcome {
@@ -285,6 +285,20 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
+/*
+ * A chunk is registered, and then read and written from elsewhere, once enough of its pages are in use at their home; the
+ * few that all rounds share would not do.
+ */
+static void use_chunk(void)
+{
+	size_t page;
+
+	for (page = 2 + PLACES; page < FRESH; page++)
+		if ((long)page % RANKS == dsm_rank(d))
+			base[page * PAGE_BYTES] = 1;
+	barrier(d, BARRIER_KEY, RANKS);
+}
+
 static void play_all(const struct litmus *tests)
 {
 	double begun;
@@ -323,6 +337,7 @@ int main(int argc, char **argv)
 	outside = open_region(NULL);
 	CHECK(dsm_ranks(d) == RANKS, "litmus runs on %d ranks", RANKS);
 	base = dsm_base(d);
+	use_chunk();
 	play_all(litmus_sync);
 	play_all(litmus_races);
 	must(dsm_close(outside), "close");

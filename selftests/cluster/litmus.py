@@ -66,6 +66,7 @@ class Litmus:
             all_told(c, name)
         for line in jobs[0].out.splitlines():
             print(f"# {self.preset}: {line}", flush=True)
+        presets.check_used(settings, sums_agree(c, before))
         read_only_phases(c, self.preset, min(self.rounds, ROUNDS_MOST))
         sums_agree(c, before)
 

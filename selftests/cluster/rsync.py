@@ -4,13 +4,16 @@
 import errno
 
 import work
+from ahead import show
 from loss import killed_during_a_barrier, work_goes_on
 from scene import (CALL_SECONDS, actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
-                   make_region, name_of, ranks, region, sent)
+                   make_region, name_of, ranks, region, sent, until)
 from tree import meet, parties_of_a_chain_change
 from vm import clock
 
 EPISODES = 200
+PAGE, CHUNK = 4096, 512		# the latter in pages
+KEYS_BESIDE = 8		# some have their word at the node whose pages come
 
 
 def rdma_counters_under_locks(c):
@@ -98,6 +101,32 @@ def rdma_killed_holding_a_lock(c, policy="sync=rdma"):
                 s.want(0, "unlock", key)
                 a.want(0, "lock", key)
                 a.want(0, "unlock", key)
+
+
+def rdma_locks_go_before_pages(c):
+    """What a hint asked for does not hold up a lock: atomics go before READs that wait for the device. All pages come."""
+    home, asker = c.nodes[:2]
+    pages, tries = 1024, 10
+    with region(c, "24M", "home=block,fetch=read,sync=rdma,around=off") as name, actors(name, home, asker) as (a, b):
+        for key in range(KEYS_BESIDE):
+            b.want(0, "lock", key)
+            b.want(0, "unlock", key)
+        for turn in range(tries):
+            chunks = counters(home)["chunks"]
+            show(a, b, pages, 1000 * turn)
+            if not turn:
+                until(lambda: counters(home)["chunks"] >= chunks + pages // CHUNK, "the home registers nothing")
+                for first in range(0, pages, CHUNK):
+                    b.read(first * PAGE, first)	# by message: its answer has the key
+            before = counters(asker)["xfers_first"]
+            b.want(0, "prefetch", 0, pages * PAGE)
+            for key in range(KEYS_BESIDE):
+                b.want(0, "lock", key)
+                b.want(0, "unlock", key)
+            b.want(0, "verify", 0, pages, PAGE, 1000 * turn)
+            if counters(asker)["xfers_first"] > before:
+                return
+    raise AssertionError(f"{tries} times no atomic of {KEYS_BESIDE} locks went before a READ")
 
 
 def rdma_regions_come_and_go(c, policy="sync=rdma"):

@@ -31,9 +31,13 @@ struct bench {
 	long n;
 };
 
-/* Traffic of this node up to a moment, from the module's counters. */
+/*
+ * Traffic of this node up to a moment, from the module's counters: messages, and their bytes behind the headers; transfers,
+ * which whoever began them counts, signals of others, and the bytes that both of them and answers written into a frame moved.
+ */
 struct traffic {
 	uint64_t sent, received, bytes;
+	uint64_t transfers, signals, moved;
 };
 
 /**

@@ -128,8 +128,9 @@ class Document:
                 rows.append([group, f"``{name}``" + (f", {nodes} nodes" if nodes > 2 else ""),
                              setting or "default", any_row.unit,
                              *(_measured(by.get(k)) for k in self.kernels),
-                             figure(any_row.messages), figure(any_row.over("bytes"))])
-        return listed(["Group", "Operation", "Setting", "Unit", *self.kernels, "Messages",
+                             figure(any_row.messages), figure(any_row.over("transfers")),
+                             figure(any_row.over("bytes"))])
+        return listed(["Group", "Operation", "Setting", "Unit", *self.kernels, "Messages", "One-sided",
                        "Bytes"], rows)
 
     def _completions(self):

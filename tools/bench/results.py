@@ -57,7 +57,7 @@ class Row:
                 "tunables": self.tunables,
                 "median": self.median, "min": self.over("median", min),
                 "max": self.over("median", max), "p10": self.over("p10"), "p90": self.over("p90"),
-                "messages": self.messages, "bytes": self.over("bytes"),
+                "messages": self.messages, "transfers": self.over("transfers"), "bytes": self.over("bytes"),
                 "trials": self.over("n", max), "trials_least": self.over("n", min),
                 "repetitions": self.repetitions}
 
@@ -124,6 +124,9 @@ def _merge(same):
         line = dict(same[0])
         if "sent" in line:
             line["messages"] = line["sent"] + line["received"]
+        if "moved" in line:
+            line["transfers"] += line["signals"]
+            line["bytes"] += line["moved"]
         return line
     line = {"name": same[0]["name"], "unit": same[0]["unit"], "n": same[0]["n"],
             "ranks": [dict(s) for s in same]}
@@ -134,6 +137,10 @@ def _merge(same):
     if all("sent" in s for s in same):
         line["messages"] = sum(s["sent"] for s in same)
         line["bytes"] = sum(s["bytes"] for s in same) / 2
+    # Whoever begins a transfer counts it, and nobody else.
+    if all("moved" in s for s in same):
+        line["transfers"] = sum(s["transfers"] for s in same)
+        line["bytes"] += sum(s["moved"] for s in same)
     return line
 
 
@@ -176,10 +183,11 @@ def table(results):
             group = (row.kernel, row.nodes, row.group)
             out += ["", f"{row.group}, {row.nodes} nodes, kernel {row.kernel}",
                     f"  {'operation':34} {'setting':30} {'median':>9} {'min':>9} {'max':>9} "
-                    f"{'unit':5} {'msgs':>5} {'bytes':>8} {'trials':>9}"]
+                    f"{'unit':5} {'msgs':>5} {'1-sided':>7} {'bytes':>8} {'trials':>9}"]
         out.append(f"  {row.name:34} {row.setting or 'as it is':30} {figure(row.median):>9} "
                    f"{figure(row.over('median', min)):>9} {figure(row.over('median', max)):>9} "
-                   f"{row.unit:5} {figure(row.messages):>5} {figure(row.over('bytes')):>8} "
+                   f"{row.unit:5} {figure(row.messages):>5} {figure(row.over('transfers')):>7} "
+                   f"{figure(row.over('bytes')):>8} "
                    f"{row.trials:>9}")
     for title, entries in (("Refused by the module:", results.refused),
                            ("Did not end well:", results.failed)):

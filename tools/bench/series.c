@@ -88,6 +88,10 @@ static struct traffic traffic_now(const struct bench *b)
 		.sent = v[DSM_STAT_MSGS_SENT],
 		.received = v[DSM_STAT_MSGS_RECEIVED],
 		.bytes = v[DSM_STAT_BYTES_SENT] + v[DSM_STAT_BYTES_RECEIVED],
+		.transfers = v[DSM_STAT_XFER_READS] + v[DSM_STAT_XFER_WRITES] + v[DSM_STAT_XFER_ATOMICS] +
+			     v[DSM_STAT_SIGNALS_SENT],
+		.signals = v[DSM_STAT_SIGNALS_RECEIVED],
+		.moved = v[DSM_STAT_XFER_BYTES] + v[DSM_STAT_PAGE_WRITES] * BENCH_PAGE_BYTES,
 	};
 }
 
@@ -191,10 +195,14 @@ void series_print(struct series *s, const struct bench *b)
 		       quantile(s->value, s->n, 0.1), quantile(s->value, s->n, 0.9), s->value[0],
 		       s->value[s->n - 1]);
 		if (s->counted)
-			printf(",\"sent\":%.0f,\"received\":%.0f,\"bytes\":%.0f",
+			printf(",\"sent\":%.0f,\"received\":%.0f,\"bytes\":%.0f,\"transfers\":%.0f,"
+			       "\"signals\":%.0f,\"moved\":%.0f",
 			       per_trial(s, offsetof(struct traffic, sent)),
 			       per_trial(s, offsetof(struct traffic, received)),
-			       per_trial(s, offsetof(struct traffic, bytes)));
+			       per_trial(s, offsetof(struct traffic, bytes)),
+			       per_trial(s, offsetof(struct traffic, transfers)),
+			       per_trial(s, offsetof(struct traffic, signals)),
+			       per_trial(s, offsetof(struct traffic, moved)));
 		puts("}");
 		fflush(stdout);
 	}

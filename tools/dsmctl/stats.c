@@ -116,6 +116,7 @@ static const struct {
 	[DSM_STAT_NOTICES_DROPPED] = { "notices_dropped", "notices that were known already" },
 	[DSM_STAT_MERGES_LIVE] = { "merges_live", "merge=live: merges that an acquire began" },
 	[DSM_STAT_ATOMICS_DOUBTED] = { "atomics_doubted", "atomics whose outcome was in doubt" },
+	[DSM_STAT_XFERS_FIRST] = { "xfers_first", "transfers of locks, barriers, directories sent while pages waited" },
 };
 
 /* Counters that regions have; the others are of the node only. */
