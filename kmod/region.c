@@ -375,6 +375,8 @@ void dsm_region_remove(struct dsm_region *r)
 	atomic64_add(stats.faults_read, &n->stats.old_faults_read);
 	atomic64_add(stats.faults_write, &n->stats.old_faults_write);
 	atomic64_add(stats.sigbus, &n->stats.old_sigbus);
+	atomic64_add(stats.wrprotect_runs, &n->stats.old_wrprotect_runs);
+	atomic64_add(stats.zap_runs, &n->stats.old_zap_runs);
 	atomic64_add(stats.ns_page_lock, &n->stats.ns_wait_page_lock);
 	spin_lock(&n->lock);
 	dsm_space_del(n->engine, r->space);

@@ -36,7 +36,7 @@ struct dsm_shell_stats {
 	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused, chunks,
 		direct_pages, direct_runs;
 	/* Fault counts of regions that are gone. */
-	atomic64_t old_faults_read, old_faults_write, old_sigbus;
+	atomic64_t old_faults_read, old_faults_write, old_sigbus, old_wrprotect_runs, old_zap_runs;
 };
 
 /* Count for a region and for its node. */

@@ -127,6 +127,8 @@ static void add_live(struct dsm_region *r, u64 *out)
 	out[DSM_STAT_READ_FAULTS] += mm.faults_read;
 	out[DSM_STAT_WRITE_FAULTS] += mm.faults_write;
 	out[DSM_STAT_SIGBUS] += mm.sigbus;
+	out[DSM_STAT_WRPROTECT_RUNS] += mm.wrprotect_runs;
+	out[DSM_STAT_ZAP_RUNS] += mm.zap_runs;
 	out[DSM_STAT_NS_WAIT_PAGE_LOCK] += mm.ns_page_lock;
 }
 
@@ -159,6 +161,8 @@ void dsm_node_stats(struct dsm_node *n, u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_READ_FAULTS] = atomic64_read(&s->old_faults_read);
 	out[DSM_STAT_WRITE_FAULTS] = atomic64_read(&s->old_faults_write);
 	out[DSM_STAT_SIGBUS] = atomic64_read(&s->old_sigbus);
+	out[DSM_STAT_WRPROTECT_RUNS] = atomic64_read(&s->old_wrprotect_runs);
+	out[DSM_STAT_ZAP_RUNS] = atomic64_read(&s->old_zap_runs);
 	out[DSM_STAT_NS_WAIT_PAGE_LOCK] = atomic64_read(&s->ns_wait_page_lock);
 	for (;;) {
 		r = dsm_node_region_get(n, id, true);

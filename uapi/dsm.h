@@ -248,6 +248,8 @@ enum dsm_stat {
 	DSM_STAT_NOTICES_DROPPED,	/* notices that came, and were known already */
 	DSM_STAT_MERGES_LIVE,		/* merge=live: merges that an acquire began, beside stores */
 	DSM_STAT_ATOMICS_DOUBTED,	/* atomics of which a broken connection did not tell what they did */
+	DSM_STAT_WRPROTECT_RUNS,	/* runs of pages made read-only, each in one walk with one TLB flush */
+	DSM_STAT_ZAP_RUNS,		/* runs of pages unmapped, likewise */
 	DSM_STAT_XFERS_FIRST,		/* transfers of locks, barriers and directories that went while ones of pages waited */
 	DSM_STAT_COUNT
 };

@@ -246,6 +246,8 @@ static const char * const stat_names[] = {
 	[DSM_STAT_NOTICES_DROPPED] = "notices_dropped",
 	[DSM_STAT_MERGES_LIVE] = "merges_live",
 	[DSM_STAT_ATOMICS_DOUBTED] = "atomics_doubted",
+	[DSM_STAT_WRPROTECT_RUNS] = "wrprotect_runs",
+	[DSM_STAT_ZAP_RUNS] = "zap_runs",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -7,6 +7,7 @@
  * Registered by a work request on the queue pair to some peer, but owned by the protection domain
  * of Q, P and B: it outlives that peer. Freed by its owner, or with the transport or the device.
  */
+#include <linux/dma-mapping.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
@@ -73,6 +74,21 @@ static int map_pages(struct dsm_mr *mr, struct page **pages, u32 n)
 	return mr->sgt.nents ? 0 : -ENOMEM;
 }
 
+/* Or copies of them, which both sides would have to keep up to date: who accesses them does not know when. */
+static bool reaches_pages(const struct dsm_mr *mr)
+{
+	struct ib_device *dev = mr->net->dev;
+	struct scatterlist *sg;
+	int i;
+
+	if (ib_uses_virt_dma(dev))
+		return true;
+	for_each_sgtable_dma_sg(&mr->sgt, sg, i)
+		if (dma_need_sync(dev->dma_device, sg_dma_address(sg)))
+			return false;
+	return true;
+}
+
 static int make(struct dsm_mr *mr, struct dsm_peer *via, struct page **pages, u32 n, u32 access)
 {
 	struct ib_mr *ib;
@@ -81,6 +97,11 @@ static int make(struct dsm_mr *mr, struct dsm_peer *via, struct page **pages, u3
 	err = map_pages(mr, pages, n);
 	if (err)
 		return err;
+	if (!reaches_pages(mr)) {
+		pr_warn_once("dsm: %s needs bounce buffers or a cache flushed: pages are not registered, they go by message\n",
+			     mr->net->dev_name);
+		return -EOPNOTSUPP;
+	}
 	ib = ib_alloc_mr(mr->net->pd_data, IB_MR_TYPE_MEM_REG, n);
 	if (IS_ERR(ib))
 		return PTR_ERR(ib);

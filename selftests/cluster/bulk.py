@@ -37,6 +37,26 @@ FORGERIES = (
 )
 
 
+def a_release_flushes_neighbours_once(c):
+    """Dirty pages that are neighbours become read-only in one walk, with one TLB flush; so are they unmapped by an acquire."""
+    home, writer = living(c)[:2]
+    with region(c, "4M", "home=block,around=off") as name, actors(name, home, writer) as (a, b):
+        a.want(0, "fill", 0, PAGES, PAGE, 1)
+        a.want(0, "release")
+        b.want(0, "acquire")
+        b.want(0, "fill", 8, PAGES, PAGE, 1)
+        before = counters(writer)
+        b.want(0, "release")
+        grown = counters(writer)["wrprotect_runs"] - before["wrprotect_runs"]
+        expect(grown == 1, f"{PAGES} neighbours were written: {grown} walks")
+        a.want(0, "fill", 0, PAGES, PAGE, 1000)
+        a.want(0, "release")
+        b.want(0, "acquire")
+        b.want(0, "verify", 0, PAGES, PAGE, 1000)
+        grown = counters(writer)["zap_runs"] - before["zap_runs"]
+        expect(grown == 1, f"{PAGES} neighbours were taken away: {grown} walks")
+
+
 def packs_go_by_the_ring(c):
     """All that may, full slots, or none, by bulk_min; the home has the bytes in each case."""
     a, b = c.nodes[:2]

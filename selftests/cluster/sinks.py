@@ -24,6 +24,7 @@ RIGHTS = (
     ("home=block,fetch=read,diffpath=msg", ("read",)),
     ("home=block,fetch=copy,diffpath=write", ("write",)),
     ("home=block,fetch=read,diffpath=write", ("read", "write")),
+    ("home=block,fetch=nocopy,diffpath=auto", ("write",)),
 )
 TRANSFERS = ("read", "write", "add")
 

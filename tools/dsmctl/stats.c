@@ -116,6 +116,8 @@ static const struct {
 	[DSM_STAT_NOTICES_DROPPED] = { "notices_dropped", "notices that were known already" },
 	[DSM_STAT_MERGES_LIVE] = { "merges_live", "merge=live: merges that an acquire began" },
 	[DSM_STAT_ATOMICS_DOUBTED] = { "atomics_doubted", "atomics whose outcome was in doubt" },
+	[DSM_STAT_WRPROTECT_RUNS] = { "wrprotect_runs", "runs of pages made read-only, with one TLB flush" },
+	[DSM_STAT_ZAP_RUNS] = { "zap_runs", "runs of pages unmapped, likewise" },
 	[DSM_STAT_XFERS_FIRST] = { "xfers_first", "transfers of locks, barriers, directories sent while pages waited" },
 };
 
@@ -133,7 +135,7 @@ static const bool of_regions[DSM_STAT_COUNT] = {
 	[DSM_STAT_DIR_CHANGES ... DSM_STAT_NOTICES_WRITTEN] = true,
 	[DSM_STAT_PREDICTIONS ... DSM_STAT_PREDICTION_HITS] = true,
 	[DSM_STAT_BCAST_PAGES ... DSM_STAT_BCAST_LOST] = true,
-	[DSM_STAT_PAGES_SENT ... DSM_STAT_ATOMICS_DOUBTED] = true,
+	[DSM_STAT_PAGES_SENT ... DSM_STAT_ZAP_RUNS] = true,
 };
 
 static bool wanted(const struct dsm_ioc_stats *s, unsigned int i)
