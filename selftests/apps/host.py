@@ -33,13 +33,18 @@ UNFIT = {"sor": ((["--cols", "511"], "must be even"), (["--rows", "1", "-t", "2"
 SPOILT = {"gauss": ["result 2 0", "result 2 0 4e-15", "input 0 8"], "lu": ["result 0 4096", "result 0 4096 4e-11"],
           "clu": ["result 0 4096", "result 0 4096 4e-11"], "matmul": ["result 2 4096", "result 2 4096 2e-4 float"],
           "ocean": ["result 2 8272", "result 2 8272 2e-9", "result 0 8272", "result 0 8272 2e-6", "input 0 8272"],
-          "sor": ["result 0 4096", "result 1 4096"], "fft": ["result 0 4096", "result 0 4096 1e-8"],
-          "em3d": ["result 0 0", "result 0 0 1e-5", "result 3 0", "result 3 0 1e-5"], "barnes": ["result 0 0"],
+          "sor": ["result 0 4096", "result 1 4096", "result 1 4096 0.2 float"], "fft": ["result 0 4096", "result 0 4096 1e-8"],
+          "em3d": ["result 0 0", "result 0 0 1e-5", "result 3 0", "result 3 0 1e-5"], "barnes": ["result 0 0", "result 0 0 1e-6"],
           "ilink": ["result 2 0", "result 3 8", "result 3 32", "result 3 32 4e-10"],
-          "water-nsquared": ["result 0 0", "result 3 24"],
-          "water-spatial": ["result 0 0", "result 5 24"], "is": ["result 1 4096"], "radix": ["result 0 4096"],
+          "water-nsquared": ["result 0 0", "result 0 0 1e-5", "result 3 24"],
+          "water-spatial": ["result 0 0", "result 0 0 1e-5", "result 5 24"],
+          "is": ["result 1 4096", "result 1 4096 1 int"], "radix": ["result 0 4096", "result 0 4096 1 int"],
           # No city; one twice; a length that is not the tour's; nothing to search, so that the greedy tour is the best.
           "tsp": ["result 1 0", "result 1 4 1 int", "result 1 0 1 int", "input 0 0 -1 int"]}
+# What asks ahead for what it will read, with several workers.
+HINTING = ("barnes", "clu", "em3d", "fft", "gauss", "lu", "water-nsquared", "water-spatial")
+# Whose look at the result takes about as long as the work.
+LOOKING = ("em3d",)
 # What compares with the run of one thread: all but those whose look at the result is enough.
 COMPARING = tuple(name for name in SPOILT if name != "tsp")
 # Trees whose likelihoods are smaller than any number; the first is too large for the reference.
@@ -146,7 +151,7 @@ def refused(name):
     path = os.path.join(USER, "apps", name)
     wrong = [(words, "--help tells more") for words in
              (["--size", "huge"], ["more"], ["-t", "0"], ["-t", "x"], ["-t", "65"], ["--space", "0"],
-              ["--progress", "-1"])]
+              ["--progress", "-1"], ["--hints", "-1"], ["--hints", "2"])]
     wrong += [(["--none"], "--none"), *UNFIT.get(name, ())]
     options = _options(path)
     if not options:
@@ -169,34 +174,54 @@ def space(name):
 
 
 def documented(name):
-    """The manual has each option of the program, in the program's paragraph."""
+    """The manual has each option of the program, in the program's paragraph, and those of all programs."""
+    path = os.path.join(USER, "apps", name)
     with open(MANUAL, encoding="utf-8") as f:
         paragraphs = f.read().split("\n.TP\n")
     text = next((p for p in paragraphs if re.search(rf'^\.BR? (.*[" ])?{name}(?![\w-])', p)), "")
-    missing = [option for option, _, _ in _options(os.path.join(USER, "apps", name))
-               if r"\-\-" + option.replace("-", r"\-") not in text]
-    return f"the manual does not have --{', --'.join(missing)}" if missing else None
+    own = [option for option, _, _ in _options(path)]
+    common = [option for option in re.findall(r"^  --(\S+)", _run([path, "--help"]).stdout, re.M) if option not in own]
+    missing = [option for option in own if _in_manual(option) not in text]
+    missing += [option for option in common if not any(re.match(rf"\.BI? {re.escape(_in_manual(option))}(?!\S)", p)
+                                                       for p in paragraphs)]
+    return f"the manual does not have --{', --'.join(missing)}" if missing or not common else None
+
+
+def _in_manual(option):
+    return r"\-\-" + option.replace("-", r"\-")
+
+
+def hints(name, path):
+    """What asks ahead does so unless it is told not to, and computes the same; path: of what built() made."""
+    for words, wanted in (([], name in HINTING), (["--hints", "1"], name in HINTING), (["--hints", "0"], False)):
+        texts = []
+        says = f" hints={words[1] if words else 1} "
+        wrong = _on_threads(path, words, 1, texts=texts, says=says)
+        if wrong or (bench.parse(texts[0])["counters"]["hints"] > 0) != wanted:
+            return f"{' '.join(words)}: {wrong or texts[0]}"
+    return None
 
 
 def _progress(name, seconds):
     r = _run([os.path.join(USER, "apps/plain", name), "--progress", str(seconds)])
-    return r.returncode, re.findall(rf"^{name}: (input, )?(\d+)(?: of (\d+))? done$", r.stderr, re.M), r.stderr
+    lines = re.findall(rf"^{name}: (verifying, |input, |)(\d+)(?: of (\d+))? done$", r.stderr, re.M)
+    return r.returncode, lines, r.stderr
 
 
 def progress(name):
-    """A run says how far it is, with the input and with the work; and not more often than it was told."""
+    """A run says how far it is, with the input, the work and a long look; and not more often than it was told."""
     status, lines, text = _progress(name, 0)
     if status or len(lines) != len(text.splitlines()):
         return f"status {status}: {text}"
-    work = [(int(done), int(total or 0)) for of_input, done, total in lines if not of_input]
-    made = [(int(done), int(total)) for of_input, done, total in lines if of_input]
+    made, work, look = ([(int(done), int(total or 0)) for of, done, total in lines if of == what]
+                        for what in ("input, ", "", "verifying, "))
     # TSP has next to no input.
-    if not work or (not made and name != "tsp"):
-        return f"{len(made)} lines about the input, {len(work)} about the work"
-    if [done for done, _ in work] != sorted(done for done, _ in work):
-        return f"the work goes back: {work}"
-    if any(not 0 < done <= (total or done) for done, total in work + made):
-        return f"more than all, or nothing: {work + made}"
+    if not work or (not made and name != "tsp") or bool(look) != (name in LOOKING):
+        return f"{len(made)} lines about the input, {len(work)} about the work, {len(look)} about a look at the result"
+    if any(part != sorted(part) for part in (work, look)):
+        return f"the work goes back: {work + look}"
+    if any(not 0 < done <= (total or done) for done, total in made + work + look):
+        return f"more than all, or nothing: {made + work + look}"
     _, lines, _ = _progress(name, 1000000)
     return f"too many lines: {lines}" if lines else None
 

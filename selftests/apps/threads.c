@@ -24,6 +24,7 @@ static pthread_mutex_t locks[LOCKS];
 static pthread_mutex_t flags_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t flags_changed = PTHREAD_COND_INITIALIZER;
 static bool *flags;
+static unsigned int hints;	/* atomic; how often something was asked for */
 
 #define PIECES 64
 
@@ -112,6 +113,13 @@ void memory_need(size_t bytes)
 	(void)bytes;
 }
 
+void memory_hint(const void *at, size_t bytes)
+{
+	(void)at;
+	(void)bytes;
+	__atomic_add_fetch(&hints, 1, __ATOMIC_RELAXED);
+}
+
 static void *run_worker(void *w)
 {
 	worker_body(w);
@@ -156,8 +164,8 @@ void memory_roi_end(const struct app_worker *w)
 
 void memory_roi_print(const char *name, unsigned int ranks)
 {
-	(void)name;
 	(void)ranks;
+	printf("%s: counters: hints=%u\n", name, hints);
 }
 
 void memory_close(const struct app_worker *first)
@@ -208,11 +216,4 @@ void app_flag_wait(const struct app_worker *w, size_t flag)
 	while (!flags[flag])
 		pthread_cond_wait(&flags_changed, &flags_lock);
 	pthread_mutex_unlock(&flags_lock);
-}
-
-void app_hint(const struct app_worker *w, const void *at, size_t bytes)
-{
-	(void)w;
-	(void)at;
-	(void)bytes;
 }

@@ -18,7 +18,7 @@
 
 #define THREADS_MAX 64
 #define OPTIONS_MAX 16	/* of a program */
-#define FRAME_OPTIONS 5	/* of every program, with long names */
+#define FRAME_OPTIONS 6	/* of every program, with long names */
 
 static const char *const size_names[APP_SIZES] = { "tiny", "small", "paper" };
 
@@ -28,6 +28,7 @@ static const char *region;
 static bool no_verify;
 static long space_workers;	/* asked for: how much memory do so many need */
 static long progress_s = 5;	/* between lines about it */
+static long hints = 1;		/* 0: app_hint() asks for nothing */
 
 static size_t shared_bytes;	/* asked for in layout() */
 static bool alone;		/* the reference is being computed */
@@ -99,12 +100,18 @@ void app_share(size_t total, unsigned int id, unsigned int count, size_t *begin,
 	*end = total * (id + 1) / count;
 }
 
+void app_hint(const struct app_worker *w, const void *at, size_t bytes)
+{
+	if (hints && !w->alone)
+		memory_hint(at, bytes);
+}
+
 void app_progress(const struct app_worker *w, long done, long total)
 {
 	static double last_s;
 	double now;
 
-	if (w->id)
+	if (w && w->id)
 		return;
 	now = now_s();
 	if (last_s == 0)
@@ -112,8 +119,8 @@ void app_progress(const struct app_worker *w, long done, long total)
 	if (now - last_s < (double)progress_s)
 		return;
 	last_s = now;
-	fprintf(stderr, "%s: %s%s%ld", program->name, w->alone ? "verifying, " : "", filling ? "input, " : "",
-		done);
+	fprintf(stderr, "%s: %s%s%ld", program->name, !w || w->alone ? "verifying, " : "",
+		filling ? "input, " : "", done);
 	if (total)
 		fprintf(stderr, " of %ld", total);
 	fputs(" done\n", stderr);
@@ -173,6 +180,7 @@ static void print_help(void)
 	       "  --no-verify        do not compute the result again in one thread\n"
 	       "  --space WORKERS    print how many bytes of shared memory so many need, and end\n"
 	       "  --progress     N   seconds between lines that say how far it is, 0: at each step (5)\n"
+	       "  --hints        N   1: it asks ahead for what it will read, 0: it does not (1)\n"
 	       "  --help             this text\n\n"
 	       "In brackets: the values of the three sizes.\n", THREADS_MAX);
 }
@@ -214,12 +222,13 @@ static enum app_size size_by_name(const char *name)
 /* Sizes first, whatever the order of the words: what is given explicitly holds over them. */
 static void parse(int argc, char **argv)
 {
-	enum { SIZE = 256, NO_VERIFY, SPACE, PROGRESS, HELP, OWN };
+	enum { SIZE = 256, NO_VERIFY, SPACE, PROGRESS, HINTS, HELP, OWN };
 	struct option words[OPTIONS_MAX + FRAME_OPTIONS + 1] = {
 		{ "size", required_argument, NULL, SIZE },
 		{ "no-verify", no_argument, NULL, NO_VERIFY },
 		{ "space", required_argument, NULL, SPACE },
 		{ "progress", required_argument, NULL, PROGRESS },
+		{ "hints", required_argument, NULL, HINTS },
 		{ "help", no_argument, NULL, HELP },
 	};
 	bool given[OPTIONS_MAX] = { false };
@@ -239,6 +248,8 @@ static void parse(int argc, char **argv)
 			space_workers = number("--space", optarg, 1, 4096);
 		} else if (opt == PROGRESS) {
 			progress_s = number("--progress", optarg, 0, 1000000);
+		} else if (opt == HINTS) {
+			hints = number("--hints", optarg, 0, 1);
 		} else if (opt == HELP || opt == 'h') {
 			print_help();
 			exit(0);
@@ -357,7 +368,7 @@ static void print_result(const char *wrong)
 	printf("%s:", program->name);
 	for (o = program->options; o->name; o++)
 		printf(" %s=%ld", o->name, *o->value);
-	printf(" ranks=%u threads=%u time_s=%.6f", first.ranks, first.threads, time_s);
+	printf(" hints=%ld ranks=%u threads=%u time_s=%.6f", hints, first.ranks, first.threads, time_s);
 	if (program->sum)
 		printf(" sum=%016llx", (unsigned long long)sum);
 	else

@@ -116,8 +116,14 @@ void *app_private(size_t count, size_t bytes);
 void app_share(size_t total, unsigned int id, unsigned int count, size_t *first, size_t *end);
 
 /*
+ * This worker will soon read @bytes from @at on, which others have written before what it last waited for. Without
+ * --hints it will find out itself.
+ */
+void app_hint(const struct app_worker *w, const void *at, size_t bytes);
+
+/*
  * Says how far fill() or work() is (@total 0: nobody knows), every some seconds; any worker may call it,
- * the first one's words count.
+ * the first one's words count. @w NULL: right(), which has no worker.
  */
 void app_progress(const struct app_worker *w, long done, long total);
 #define APP_INPUT_STEP 4096ul	/* who makes small things calls it after so many */
@@ -176,13 +182,6 @@ static inline void app_flag_wait(const struct app_worker *w, size_t flag)
 	(void)flag;
 }
 
-static inline void app_hint(const struct app_worker *w, const void *at, size_t bytes)
-{
-	(void)w;
-	(void)at;
-	(void)bytes;
-}
-
 #else
 
 /* All workers have come here, and each sees what the others wrote before. */
@@ -194,8 +193,6 @@ void app_flags(size_t count);
 /* Once in a run for each flag. */
 void app_flag_set(const struct app_worker *w, size_t flag);
 void app_flag_wait(const struct app_worker *w, size_t flag);
-/* This worker will soon read @bytes from @at on, which others have written before what it last waited for. */
-void app_hint(const struct app_worker *w, const void *at, size_t bytes);
 
 #endif
 

@@ -268,12 +268,35 @@ static void work(const struct app_worker *w)
 	barnes_builder_end(&b);
 }
 
+/* The root of the last tree has the mass of all bodies and their centre: they have not moved since. */
+static const char *look_at_root(void)
+{
+	const struct cell *root = &barnes.cell[0];
+	double centre[3] = { 0 };
+	size_t i;
+	int k;
+
+	if (!(fabs(root->mass - 1) < 1e-9))
+		return app_text("the tree has mass %g", root->mass);
+	for (i = 0; i < (size_t)barnes_bodies; i++)
+		for (k = 0; k < 3; k++)
+			centre[k] += barnes.body[i].mass * barnes.body[i].at[k];
+	for (k = 0; k < 3; k++)
+		if (!(fabs(centre[k] - root->at[k]) < 1e-11))
+			return app_text("the centre of the tree is %g away from the bodies'", centre[k] - root->at[k]);
+	return NULL;
+}
+
 /* Pulls on some bodies, summed up over all others. */
 static const char *right(void)
 {
-	double error = 0, whole = 0, mass = barnes.cell[0].mass;
+	const char *wrong = look_at_root();
+	double error = 0, whole = 0;
 	size_t trial, i;
 	int k;
+
+	if (wrong)
+		return wrong;
 
 	for (trial = 0; trial < SAMPLES; trial++) {
 		const struct body *b = &barnes.body[app_random_bits(6, trial) % (uint64_t)barnes_bodies];
@@ -291,8 +314,6 @@ static const char *right(void)
 			whole += direct.pull[k] * direct.pull[k];
 		}
 	}
-	if (!(fabs(mass - 1) < 1e-9))
-		return app_text("the tree has mass %g", mass);
 	return error < 0.02 * 0.02 * whole ? NULL :
 	       app_text("pulls are off by %g of their size", sqrt(error / whole));
 }

@@ -176,6 +176,7 @@ static const char *right(void)
 	for (k = 0; k < iterations; k++) {
 		step_back(weigher, H);
 		step_back(weigher, E);
+		app_progress(NULL, k + 1, iterations);
 	}
 	for (kind = 0; kind < KINDS; kind++) {
 		for (i = 0; i < per_kind(); i++)

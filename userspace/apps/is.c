@@ -128,8 +128,8 @@ static void work(const struct app_worker *w)
 }
 
 /*
- * Put in the place of its rank, or one of the next where its equals are, each key has one, and all
- * are in order.
+ * Put in the place of its rank, or one of the next where its equals are, each key has one, all are in
+ * order, and those with a rank in common, and no others, are equal.
  */
 static const char *right(void)
 {
@@ -151,8 +151,8 @@ static const char *right(void)
 		if (!taken[i])
 			wrong = app_text("no key has rank %zu", i);
 	for (i = 1; i < keys() && !wrong; i++)
-		if (sorted[i] < sorted[i - 1])
-			wrong = app_text("the keys of ranks %zu and %zu are not in order", i - 1, i);
+		if (taken[i] ? sorted[i] <= sorted[i - 1] : sorted[i] != sorted[i - 1])
+			wrong = app_text("the keys in places %zu and %zu do not have their ranks", i - 1, i);
 	free(taken);
 	free(sorted);
 	return wrong;

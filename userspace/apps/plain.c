@@ -28,6 +28,12 @@ void memory_need(size_t bytes)
 	(void)bytes;
 }
 
+void memory_hint(const void *at, size_t bytes)
+{
+	(void)at;
+	(void)bytes;
+}
+
 void memory_run(const struct app_worker *first, void (*body)(const struct app_worker *w))
 {
 	body(first);

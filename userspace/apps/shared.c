@@ -112,6 +112,11 @@ void app_flags(size_t count)
 	flags = count;
 }
 
+void memory_hint(const void *at, size_t bytes)
+{
+	must(dsm_prefetch(d, at, bytes));
+}
+
 /* A run that was ended before its time may have left flags set. */
 static void clear_flags(unsigned int rank, unsigned int ranks)
 {
@@ -246,10 +251,4 @@ void app_flag_wait(const struct app_worker *w, size_t flag)
 		ret = dsm_flag_wait(d, flag);
 	} while (ret == -EINTR);
 	must(ret);
-}
-
-void app_hint(const struct app_worker *w, const void *at, size_t bytes)
-{
-	if (!w->alone)
-		must(dsm_prefetch(d, at, bytes));
 }

@@ -8,11 +8,14 @@
  * follows each colour. Red and black points are kept apart: a half-sweep writes one array and reads
  * the other, and workers share the rows at the edges of their blocks, which they relax last.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "app.h"
 
 #define OMEGA 1.25f
+#define UNDO (OMEGA / (OMEGA - 1))	/* relaxes a point back to what it was before, if its neighbours are as then */
+#define UNDONE 10			/* half-sweeps; UNDO - 1 times as much rounding with each */
 
 static long rows, cols, iterations;
 
@@ -87,7 +90,7 @@ static void fill(const struct app_worker *w)
 }
 
 /* The first and last columns are edges of the plate and keep their values. */
-static void relax_row(int colour, size_t row)
+static void relax_row(int colour, size_t row, float factor)
 {
 	size_t shifted = shift(colour, row);
 	size_t end = (size_t)cols / 2 - shifted;
@@ -98,7 +101,7 @@ static void relax_row(int colour, size_t row)
 	size_t k;
 
 	for (k = 1 - shifted; k < end; k++)
-		at[k] += OMEGA * (0.25f * (left[k] + left[k + 1] + up[k] + down[k]) - at[k]);
+		at[k] += factor * (0.25f * (left[k] + left[k + 1] + up[k] + down[k]) - at[k]);
 }
 
 /* What others wrote before the barrier may still be on its way; it is wanted at the edges. */
@@ -107,10 +110,10 @@ static void relax_block(int colour, size_t first, size_t end)
 	size_t row;
 
 	for (row = first + 1; row + 1 < end; row++)
-		relax_row(colour, row);
-	relax_row(colour, first);
+		relax_row(colour, row, OMEGA);
+	relax_row(colour, first, OMEGA);
 	if (first + 1 < end)
-		relax_row(colour, end - 1);
+		relax_row(colour, end - 1, OMEGA);
 }
 
 static void work(const struct app_worker *w)
@@ -170,10 +173,40 @@ static double first_fall(void)
 	return sum;
 }
 
+/*
+ * Of what the result was some half-sweeps before, but after those that first_fall() is about: what is wrong with a
+ * point has become as much larger as rounding has, of which there is little.
+ */
+static double earlier_energy(void)
+{
+	const size_t points = ((size_t)rows + 2) * (size_t)cols / 2;
+	const long undone = 2 * iterations - 2 < UNDONE ? 2 * iterations - 2 : UNDONE;
+	float *kept[2];
+	double sum;
+	size_t row;
+	long i;
+	int colour;
+
+	for (colour = 0; colour < 2; colour++) {
+		kept[colour] = s.colour[colour];
+		s.colour[colour] = app_private(points, sizeof(float));
+		memcpy(s.colour[colour], kept[colour], points * sizeof(float));
+	}
+	for (i = 1; i <= undone; i++)
+		for (row = 1; row <= (size_t)rows; row++)
+			relax_row((int)(i % 2), row, UNDO);
+	sum = energy(result);
+	for (colour = 0; colour < 2; colour++) {
+		free(s.colour[colour]);
+		s.colour[colour] = kept[colour];
+	}
+	return sum;
+}
+
 static const char *right(void)
 {
 	double before = energy(initial), fall = first_fall();
-	double after = energy(result);
+	double after = earlier_energy();
 
 	return after >= 0 && after <= before - fall ? NULL :
 	       app_text("the energy went from %g to %g, at most %g is right", before, after, before - fall);

@@ -342,6 +342,25 @@ static bool is_whole(const struct water_box *box, double place[WATER_ATOMS][3])
 	return true;
 }
 
+/*
+ * How far the sum of all atoms' places, by mass, has moved in direction @k. The whole rests; that a molecule came
+ * back at the other side makes no difference.
+ */
+static double drift(const struct water_box *box, const struct waters *m, int k)
+{
+	const double molecule = (MASS_O + 2 * MASS_H) * box->side;
+	double start[WATER_ATOMS][3], sum = 0;
+	size_t i;
+	int atom;
+
+	for (i = 0; i < box->count; i++) {
+		water_place(box, i, start);
+		for (atom = 0; atom < WATER_ATOMS; atom++)
+			sum += mass[atom] * (m->place[i][atom][k] - start[atom][k]);
+	}
+	return sum - molecule * floor(sum / molecule + 0.5);
+}
+
 const char *water_judge(const struct water_box *box, const struct waters *m,
 			const double energy[2])
 {
@@ -361,6 +380,9 @@ const char *water_judge(const struct water_box *box, const struct waters *m,
 	for (k = 0; k < 3; k++)
 		if (!(fabs(sum[k]) < bound))
 			return app_text("the momentum became %g", sum[k]);
+	for (k = 0; k < 3; k++)
+		if (!(fabs(drift(box, m, k)) < 1e-9 * (double)box->count))
+			return app_text("the centre moved by %g", drift(box, m, k));
 	if (!(fabs(energy[1] - energy[0]) < 1e-3 * kinetic))
 		return app_text("the energy went from %.9g to %.9g, of which %.9g is kinetic",
 				energy[0], energy[1], kinetic);

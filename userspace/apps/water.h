@@ -68,8 +68,8 @@ double water_kinetic(const struct water_box *box, const struct waters *m, size_t
 void water_add(double to[WATER_ATOMS][3], double from[WATER_ATOMS][3]);
 
 /*
- * NULL, or what a simulation did that nature does not: the sum of all momenta is kept, and so is
- * the energy, of which [0] is before the first step and [1] after the last.
+ * NULL, or what a simulation did that nature does not: the sum of all momenta is kept, so that the
+ * centre stays where it was, and so is the energy, of which [0] is before the first step and [1] after the last.
  */
 const char *water_judge(const struct water_box *box, const struct waters *m,
 			const double energy[2]);
