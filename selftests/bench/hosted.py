@@ -91,10 +91,11 @@ def waits():
             ("papers.guest_gone", [Job(gone=True), Job()], 60, "a guest is gone")):
         try:
             programs.wait_all("lu", jobs, seconds)
-            said = "nothing"
+            said, is_late = "nothing", None
         except programs.Failed as e:
-            said = str(e)
-        good &= check(name, words in said and all(job.done() for job in jobs), said)
+            said, is_late = str(e), isinstance(e, programs.Late)
+        good &= check(name, words in said and all(job.done() for job in jobs) and is_late == (name == "papers.late"),
+                      f"{said}, late: {is_late}")
     both = programs.wait_all("lu", [Job(0, "a"), Job(0, "b")], 60)
     return good & check("papers.all_end", [r.out for r in both] == ["a", "b"], f"{both}")
 
@@ -117,15 +118,16 @@ class Cluster:
 
 
 def mended():
-    """Guests are used again if no region is left, else others take their place."""
+    """Guests are used again if no region is left and it is known who has joined, else others take their place."""
     seen = []
-    for cluster in (Cluster(0), Cluster(1), Cluster(None), Cluster(0, alive=False)):
+    for cluster, joined in ((Cluster(0), 2), (Cluster(1), 2), (Cluster(None), 2), (Cluster(0, alive=False), 2),
+                            (Cluster(1), 0), (Cluster(0), None)):
         machines = programs.Machines(2, "6.12", [])
-        machines.now = cluster
+        machines.now, machines.joined = cluster, joined
         machines.mend(programs.Failed("x"))
         seen.append(machines.now is cluster)
         machines.folder.cleanup()
-    return check("papers.mended", seen == [True, False, False, False], f"{seen}")
+    return check("papers.mended", seen == [True, False, False, False, True, False], f"{seen}")
 
 
 class Faked(programs.Bench):
@@ -310,13 +312,32 @@ def head():
     text = paper.head(argparse.Namespace(repetitions=None), facts, paper.TABLES["goals"])
     lost = [str(value) for key, value in facts.items() if key != "short" and str(value) not in text]
     good = check("papers.head", not lost and "the median of 5" in text, f"{lost}: {text}")
-    lost = []
+    lost, texts = [], {}
     for key, table in paper.TABLES.items():
-        text = paper.head(argparse.Namespace(repetitions=None), facts, table)
+        texts[key] = text = paper.head(argparse.Namespace(repetitions=None), facts, table)
         lost += [(key, words) for words in (table.differs, *(f"{name}: {seeds.PAPERS[name]}" for name in table.papers))
                  if not words or words not in text]
     shown = {name for table in paper.TABLES.values() for name in table.papers}
-    return good & check("papers.heads_of_papers", not lost and shown == set(seeds.PAPERS), f"{lost}, {shown}")
+    good &= check("papers.heads_of_papers", not lost and shown == set(seeds.PAPERS), f"{lost}, {shown}")
+    return good & changed(texts)
+
+
+def changed(texts):
+    """In the head of a table stands in what its programs differ from all papers'. texts: heads by table."""
+    parts = ("one barrier a step", "ask for pages ahead", "2^20", "up to 128", "one-sided", "SOR's counts")
+    seen = {key: [part in text for part in parts] for key, text in texts.items()}
+    wanted = {"speedups": [True, True, True, True, False, True], "goals": [True, True, True, True, False, False],
+              "cashmere": [True, True, True, False, False, True], "hlrc": [True, True, False, True, True, False],
+              "diffs": [False, True, False, True, False, False], "startx": [False] * 6}
+    good = check("papers.heads_changed", seen == wanted and "lu, clu: look" in texts["cashmere"] and
+                 "barnes: ask" in texts["diffs"] and "fft" not in texts["cashmere"], f"{seen}, {texts}")
+    folder, calling = os.path.join(TOP, "userspace/apps"), set()
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
+            if name.endswith(".c") and re.search(r"^\s+app_hint\(", f.read(), re.M):
+                calling.add(name.removesuffix(".c").split("_")[0])	# lu_tiles.c is of clu too
+    named = next(names for names, words in tables.CHANGED if "ask for pages" in words)
+    return good & check("papers.who_asks_ahead", calling == set(named) - {"clu"}, f"{calling}, not {named}")
 
 
 def taken():
@@ -331,36 +352,91 @@ def taken():
 
 
 class Guest:
-    """A guest where every command ends well; `said`: the commands, and what was written into files."""
+    """A guest where every command ends well, or joining does not; `said`: the commands, and what was written into files.
 
-    def __init__(self, index, said):
-        self.index, self.said = index, said
+    joined: the nodes of the cluster, which all become members of a region.
+    """
+
+    def __init__(self, index, said, joined):
+        self.index, self.said, self.joined, self.joins = index, said, joined, True
+        self.name, self.address = f"node {index}", f"10.9.0.{index + 1}"
+
+    def alive(self):
+        """Always."""
+        return True
 
     def run(self, argv):
         """One command."""
         self.said.append(" ".join(argv))
+        if argv[:2] == ["dsmctl", "leave"]:
+            self.joined.remove(self.index)
         return types.SimpleNamespace(status=0, out=printed("sum=00ff"), err="")
 
     check = run
 
-    def start(self, argv, env):
+    def start(self, argv, env=None):
         """A command that has ended."""
-        self.said.append(f"{env['DSM_RANK']} of {env['DSM_RANKS']}: {' '.join(argv)}")
-        return Job(0, printed("sum=00ff"))
+        self.said.append((f"{env['DSM_RANK']} of {env['DSM_RANKS']}: " if env else "") + " ".join(argv))
+        if argv[:2] != ["dsmctl", "join"]:
+            return Job(0, printed("sum=00ff"))
+        if self.joins:
+            self.joined.add(self.index)
+        return Job(0 if self.joins else 1, "no answer")
 
     def write(self, text, path):
         """A file."""
         self.said.append((path, text))
 
     def read(self, path):
-        """What dsmctl wrote into it."""
-        return f"homes of {path}"
+        """Of the region, or what dsmctl wrote into a file."""
+        return f"{sum(1 << i for i in self.joined):#x}\n" if path == programs.MEMBERS else f"homes of {path}"
+
+
+class Guests:
+    """So many of them; all have joined, or those in `joined`."""
+
+    command_seconds = 60
+
+    def __init__(self, count, said, joined=None):
+        joined = set(range(count)) if joined is None else joined
+        self.nodes, self.ended = [Guest(i, said, joined) for i in range(count)], None
+
+    def __exit__(self, kind, value, trace):
+        self.ended = value
+
+
+def members():
+    """The members of a region are the nodes of its row, in whatever order rows come; with others the run has failed."""
+    said, joined = [], set()
+    machines = programs.Machines(4, "6.12", [])
+    machines.now = guests = Guests(4, said, joined)
+    bench = programs.Bench(machines, "tiny", False, 1, [1, 2, 4])
+    seen = []
+    for count, policy in ((1, "home=block"), (4, "home=block"), (2, "home=block"), (2, "home=rr")):
+        run = bench.run("sor", count, policy)
+        seen.append((run if isinstance(run, Exception) else sorted(joined),
+                     *(sum(f"dsmctl {what}" in words for words in said) for what in ("leave", "join"))))
+    good = check("papers.members", seen == [([0], 0, 1), ([0, 1, 2, 3], 1, 5), ([0, 1], 5, 7), ([0, 1], 5, 7)], f"{seen}")
+    joins = [words for words in said if "dsmctl join" in words][-2:]
+    good &= check("papers.members_seed", ["--seed 10.9.0.1" in words for words in joins] == [False, True] and
+                  all("--nodes 2" in words for words in joins), f"{joins}")
+    joined.add(3)
+    wrong = bench.run("sor", 2, "home=block:16")
+    good &= check("papers.members_wrong", isinstance(wrong, programs.Failed) and
+                  "members are nodes 0 1 3, not 0 1" in str(wrong) and said[-1].startswith("dsmctl region destroy") and
+                  machines.now is guests, f"{wrong}, {said[-1]}")
+    joined.remove(3)
+    guests.nodes[2].joins = False
+    wrong = bench.run("sor", 4, "home=rr")
+    machines.folder.cleanup()
+    return good & check("papers.members_none", isinstance(wrong, programs.Failed) and "join failed on node 2" in str(wrong)
+                        and not machines.now and guests.ended, f"{wrong}")
 
 
 def replayed():
     """Homes of one run are loaded for another: for each preset of Cashmere's table, and dealt ones for the goals."""
     said = []
-    c = types.SimpleNamespace(nodes=[Guest(i, said) for i in range(2)])
+    c = Guests(2, said)
     first = programs.shared(c, "lu", ["--n", "3"], 2, "preset=csm-dms", 60, 16, keep_homes=True)
     save, load = (f"dsmctl homes {word} {programs.REGION} {programs.HOMES}" for word in ("save", "load"))
     good = check("papers.homes_kept", first.get("homes") == f"homes of {programs.HOMES}" and load not in said and
@@ -481,11 +557,109 @@ def goals_rows():
     return good & check("papers.goals_of_rows", len(found) == 10 and not lost, f"{found}")
 
 
+def idle():
+    """Machines that are there and do nothing."""
+    return types.SimpleNamespace(c=Guests(2, []), huge_pages=None, join=lambda count: None, mend=lambda error: None)
+
+
+def late():
+    """A run that did not end within the limit tells that it takes longer, unless it ended before; goals use that."""
+    bench = programs.Bench(idle(), "tiny", False, 3, [2], seconds=600)
+    left = {"preset=auto": 0, "preset=hlrc": 1}	# runs that end in time
+
+    def shared(c, name, words, count, policy, *more):
+        left[policy] -= 1
+        if left[policy] < 0:
+            raise programs.Late("no end")
+        return programs.parse(printed("sum=00ff"))
+
+    with unittest.mock.patch.object(programs, "shared", shared):
+        never, once = (bench.run("sor", 2, policy) for policy in left)
+    good = check("papers.late_known", isinstance(never, programs.Late) and never.run["policy"] == "preset=auto" and
+                 never.run["seconds"] == 600 and never.run["words"] == bench.words("sor") and
+                 not isinstance(once, programs.Late) and isinstance(once, programs.Failed), f"{never}, {once}")
+    report = script("papers").Report()
+    report.take(bench)
+    good &= check("papers.late_kept", report.late == [never.run] and [run["nodes"] for run in report.runs] == [0],
+                  f"{report.late}, {report.runs}")
+    return good & late_goals() & late_page()
+
+
+def overdue(policy, **more):
+    """A run for the goals that took longer than 600 s."""
+    return {"program": "em3d", "words": ["w"], "nodes": 2, "threads": 1, "policy": policy, "thp": None,
+            "own_homes": True, "seconds": 600, "late": True, **more}
+
+
+def late_goals():
+    """Ratios and verdicts of presets of which some did not end."""
+    refused = set(papergoals.FIXED) - {"preset=hlrc", "preset=csm-ms", *papergoals.OLD}
+    hlrc, own, orig = (run_of("em3d", seconds, policy) for seconds, policy in (
+        (3.0, "preset=hlrc"), (3.1, "preset=auto"), (4.0, "preset=hlrc-orig")))
+    slow = [overdue("preset=csm-ms"), overdue("preset=csm-none")]
+    cases = {	# runs, and what was late: auto against the best fixed one, the best one against the worse old one
+        "some": ([hlrc, own, orig], slow, (3.1 / 3.0, False, True), (200.0, True, True)),
+        "auto": ([hlrc, orig], [*slow, overdue("preset=auto")], (200.0, True, False), (200.0, True, True)),
+        "close": ([run_of("em3d", 590.0, "preset=hlrc"), orig | {"seconds": 595.0}], [*slow, overdue("preset=auto")],
+                  (600 / 590, True, None), (600 / 590, True, None)),
+        "both": ([hlrc, own], [*slow, overdue("preset=hlrc-orig")], (3.1 / 3.0, False, True), (200.0, True, True)),
+        "fixed": ([own], [*slow, overdue("preset=hlrc"), overdue("preset=hlrc-orig")], (None, False, None),
+                  (600 / 3.1, True, True)),
+        "all": ([], [*slow, *map(overdue, ("preset=hlrc", "preset=hlrc-orig", "preset=auto"))], (None, False, None),
+                (None, False, None)),
+        # One failed otherwise.
+        "failed": ([hlrc, own, orig], slow[:1], (None, False, None), (None, False, None)),
+        # It ended in another table, with fewer runs.
+        "ended": ([hlrc, own, orig, run_of("em3d", 5.0, "preset=csm-none", repetitions=1)], slow,
+                  (3.1 / 3.0, False, True), (5.0 / 3.0, False, True)),
+        # Others' than the goals': two threads, other words, homes of another run, another program.
+        "others": ([hlrc, own, orig], [slow[0], *(overdue("preset=csm-none", **more) for more in (
+            {"threads": 2}, {"words": ["x"]}, {"own_homes": False}, {"program": "sor"}, {"nodes": 4}))],
+            (None, False, None), (None, False, None)),
+    }
+    wrong, notes = {}, {}
+    for case, (runs, late_runs, *wanted) in cases.items():
+        found = papergoals.evaluate(runs, ["em3d"], lambda name: ["w"], refused, [], [], late_runs)
+        both = [next(g for g in found if g["goal"].startswith(words)) for words in ("auto", "best preset")]
+        notes[case] = [g["note"] for g in both]
+        got = [(g["ratio"], g["over"], g["reached"]) for g in both]
+        if not all(one[1:] == other[1:] and (one[0] == other[0] or None not in (one[0], other[0]) and
+                   math.isclose(one[0], other[0], rel_tol=1e-6)) for one, other in zip(got, wanted)):
+            wrong[case] = got
+    good = check("papers.late_goals", not wrong, f"{wrong}")
+    return good & check("papers.late_notes", "preset=csm-ms preset=csm-none did not end" in notes["some"][0] and
+                        "preset=csm-none no end after 600 s" in notes["some"][1] and
+                        notes["auto"][0].startswith("no end after 600 s against preset=hlrc 3.00 s") and
+                        "no fixed preset ended" in notes["fixed"][0] and "preset=csm-none" in notes["failed"][0] and
+                        "both are needed" in notes["failed"][1], f"{notes}")
+
+
+def late_page():
+    """Goals as they are printed, from a report."""
+    paper = script("papers")
+    report, given = paper.Report(), programs.words_of("em3d", "tiny", False)
+    report.measured["goals"] = []
+    report.runs = [run_of("em3d", 3.0, "preset=hlrc", words=given), run_of("em3d", 4.0, "preset=hlrc-orig", words=given)]
+    report.late = [overdue("preset=csm-none", words=given)]
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        paper.goals_of(argparse.Namespace(size="tiny", short=False, program=["em3d"]), report)
+    return check("papers.late_printed", re.search(r"over 200\.000 +at least 1\.1 +reached", text.getvalue()),
+                 text.getvalue())
+
+
+def nodes():
+    """How many there are, by what was asked for."""
+    paper, seen = script("papers"), []
+    for more in ([], ["--table", "goals"], ["--table", "all"], ["--table", "all", "--nodes", "2"]):
+        with unittest.mock.patch.object(sys, "argv", ["papers", *more]):
+            seen.append(paper.arguments().nodes)
+    return check("papers.nodes", seen == [[1, 2], [1, 2], [1, 2, 4], [2]], f"{seen}")
+
+
 def hopeless():
     """Of the table of goals: a preset that takes far longer than the best so far runs once, the others as often as is asked for."""
     seconds = {"preset=auto": 4.0, "preset=csm-none": 7.0, "preset=hlrc": 3.0, "preset=hlrc-rdma": 4.4}
-    machines = types.SimpleNamespace(c=types.SimpleNamespace(nodes=[Guest(0, [])]), huge_pages=None)
-    bench = programs.Bench(machines, "small", False, 5, [2])
+    bench = programs.Bench(idle(), "small", False, 5, [2])
     bench.presets = [policy for policy in papergoals.POLICIES if policy in seconds]
     bench.alone = lambda name, words=None, thp=None: {"seconds": 6.0, "options": {"n": "3"}, "sum": "0"}
     with unittest.mock.patch.object(programs, "shared", lambda c, name, words, count, policy, *more: {
@@ -507,8 +681,8 @@ def lower():
 
 def main():
     """All of them; True if all was well."""
-    return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), replayed(),
-                goals(), goals_rows(), hopeless(), lower()])
+    return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), members(),
+                replayed(), goals(), goals_rows(), hopeless(), late(), nodes(), lower()])
 
 
 if __name__ == "__main__":

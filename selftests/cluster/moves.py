@@ -86,7 +86,7 @@ def atb_programs(c):
     """Threads that are at no barrier, and bytes of one page written by all, meanwhile."""
     before = totals(c)
     for settings in AT_BARRIER[:2] + (("preset=auto",),):
-        with region(c, "1M", *settings) as name:
+        with region(c, "64K", *settings) as name:
             ranks(c, ["barriers", name, 4, 10], ppn=2, timeout=100)
             ranks(c, ["sharing", name, 4, 5], ppn=2, timeout=100)
     expect(totals(c)["race_conflicts"] == before["race_conflicts"], "conflicts without a race")

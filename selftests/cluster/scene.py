@@ -215,9 +215,16 @@ def living(c):
 _usual = ()
 
 
+SMALL = {"1M": "64K"}
+
+
 @contextlib.contextmanager
 def under(*policy):
-    """Regions of the block have these settings, if their makers name no others but homes."""
+    """Regions of the block have these settings, if their makers name no others but homes and a heap.
+
+    And those of 1M have 64K: so few pages are registered when two of them are in use, so that what may be read and written
+    from elsewhere is.
+    """
     global _usual
     _usual = policy
     try:
@@ -229,8 +236,9 @@ def under(*policy):
 def make_region(c, size, *policy, nodes=None):
     """Create a region from the first of the nodes (default: the living ones); its name."""
     name = f"t{next(_numbers)}"
-    if _usual and all(word.startswith("home=") for word in policy):
-        policy = _usual
+    if _usual and all(word.startswith(("home=", "heap=")) for word in policy):
+        policy = [*_usual, *(word for word in policy if word.startswith("heap="))]
+        size = SMALL.get(size, size)
     first, *others = nodes or living(c)
     first.check(["dsmctl", "region", "create", name, size, *policy])
     for node in others:

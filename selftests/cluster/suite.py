@@ -15,7 +15,7 @@ TESTS = (work.counters_under_locks, work.false_sharing, work.barriers_whole_subs
          work.barriers_with_wrong_party_counts, work.a_signal_does_not_end_a_barrier, work.flags,
          work.a_thread_computes_while_a_lock_comes, work.killed_holding_a_lock, work.killed_inside_a_barrier,
          waits.conditions_and_semaphores, waits.waits_end_with_what_they_wait_for,
-         work.closed_here_and_opened_there, work.direct_io_across_releases,
+         work.closed_here_and_opened_there, work.direct_io_across_releases, work.allocator_from_all_nodes,
          loss.killed_during_a_barrier)
 
 

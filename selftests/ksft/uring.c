@@ -340,6 +340,36 @@ TEST_F(uring, cancel_what_is_pending)
 	EXPECT_EQ(0, unlock(self->r.fd, K));
 }
 
+/* What the kernel itself offers finds no command of a driver; that must leave it as it was. */
+TEST_F(uring, the_kernels_cancel_has_no_effect)
+{
+	struct __kernel_timespec soon = { .tv_nsec = 1000000 };
+	struct io_uring_sqe *sqe;
+	uint64_t which;
+
+	submit(&self->ring, self->r.fd, DSM_URING_FLAG_WAIT, K, 0, 1);
+	sqe = io_uring_get_sqe(&self->ring);
+	io_uring_prep_cancel64(sqe, 1, 0);
+	sqe->user_data = 2;
+	io_uring_submit(&self->ring);
+	EXPECT_GT(0, next(&self->ring, &which));
+	EXPECT_EQ(2u, which);
+	prep(&self->ring, self->r.fd, DSM_URING_FLAG_WAIT, K + 1, 0, 3)->flags = IOSQE_IO_LINK;
+	sqe = io_uring_get_sqe(&self->ring);
+	io_uring_prep_link_timeout(sqe, &soon, 0);
+	sqe->user_data = 4;
+	io_uring_submit(&self->ring);
+	EXPECT_GT(0, next(&self->ring, &which));
+	EXPECT_EQ(4u, which);
+	EXPECT_TRUE(quiet(&self->ring));
+	EXPECT_EQ(0, flag(self->r.fd, DSM_IOC_FLAG_SET, K));
+	EXPECT_EQ(0, next(&self->ring, &which));
+	EXPECT_EQ(1u, which);
+	EXPECT_EQ(0, flag(self->r.fd, DSM_IOC_FLAG_SET, K + 1));
+	EXPECT_EQ(0, next(&self->ring, &which));
+	EXPECT_EQ(3u, which);
+}
+
 TEST_F(uring, cancel_reaches_only_its_own_ring)
 {
 	struct io_uring other;

@@ -2,8 +2,12 @@
 # Copyright (C) 2026 The dsm authors
 """What the papers' programs are to reach, and how far they come in the runs of one invocation.
 
-A goal evaluated is a dict: goal, program, ratio (None: not measured), bound, most (True: the ratio is at most
-the bound), reached (None: not measured, or nothing is asked for) and note. Never prints, never judges more than that.
+A goal evaluated is a dict: goal, program, ratio (None: not measured), over (True: it is more than that), bound, most
+(True: the ratio is at most the bound), reached (None: not known, or nothing is asked for) and note. Never prints,
+never judges more than that.
+
+A run that did not end within its limit is slower than that: it is not the best, and what it is compared with is faster
+by more than a known ratio. A run that failed otherwise tells nothing.
 """
 import math
 
@@ -24,7 +28,6 @@ LU_OLD, LU_MOVES = "preset=csm-none,home=first-touch", "preset=csm-none-mg"
 WANTED = 5	# runs behind a median
 HOPELESS = 1.5	# of the best time so far: a preset whose first run takes longer is none of which a goal asks for the median
 NO_TIME = "not known: a time is missing, or none that could be told"
-PAGE_BYTES = 4096
 
 
 class Goals(Table):
@@ -90,24 +93,34 @@ class Goals(Table):
 
 def dealt(mib, nodes):
     """Homes of a region's pages, one after the other, as `dsmctl homes load` reads them: whoever writes them."""
-    return "".join(f"{page % nodes} {page} 1\n" for page in range((mib << 20) // PAGE_BYTES))
+    return "".join(f"{page % nodes} {page} 1\n" for page in range((mib << 20) // programs.PAGE_BYTES))
 
 
-def evaluated(goal, program, ratio, bound, most, note, miss=None, above=False):
-    """One goal. miss: counts as one, where the ratio alone does not tell; above: the bound itself is not enough."""
+def evaluated(goal, program, ratio, bound, most, note, miss=None, above=False, over=False):
+    """One goal. miss: counts as one, where the ratio alone does not tell; above: the bound itself is not enough.
+
+    over: the ratio is more than that, so that a bound from above can only be missed, and one from below only reached.
+    """
     reached = None
     if ratio is not None and bound is not None:
         reached = ratio <= bound if most else ratio > bound if above else ratio >= bound
         if not reached and miss is not None:
             reached = not miss
-    return {"goal": goal, "program": program, "ratio": ratio, "bound": bound, "most": most, "reached": reached,
-            "note": note}
+        if over and reached == most:
+            reached = None
+    return {"goal": goal, "program": program, "ratio": ratio, "over": over and ratio is not None, "bound": bound,
+            "most": most, "reached": reached, "note": note}
 
 
 def compared(goal, program, run, other, bound, most, note, miss=None):
-    """A goal of the times of two runs."""
+    """A goal of the times of two runs, of which the first may be late."""
     ratio = programs.ratio(run["seconds"], other["seconds"])
-    return evaluated(goal, program, ratio, bound, most, NO_TIME if ratio is None else note, miss)
+    return evaluated(goal, program, ratio, bound, most, NO_TIME if ratio is None else note, miss, over=is_late(run))
+
+
+def is_late(run):
+    """It did not end within its limit, which is its time here."""
+    return run.get("late", False)
 
 
 def where(run):
@@ -119,6 +132,13 @@ def where(run):
 def medians(run):
     """How many runs are behind a time, if fewer than are asked for."""
     return "" if run["repetitions"] >= WANTED else f"; {run['repetitions']} of {WANTED} runs"
+
+
+def stated(run):
+    """A preset and its time, in words."""
+    if is_late(run):
+        return f"{run['policy']} no end after {run['seconds']} s"
+    return f"{run['policy']} {run['seconds']:.2f} s{medians(run)}"
 
 
 def ceiling(runs):
@@ -140,17 +160,17 @@ def speedup(program, runs, bound, most=None):
                      f"{best['policy']}: {where(best)}{beside}{medians(best)}", above=program in SHARED)
 
 
-def against_old(program, runs):
-    """The best preset against the worse of the two that use nothing of the network's."""
+def against_old(program, runs, late=()):
+    """The best preset against the worse of the two that use nothing of the network's. late: did not end."""
     goal = "best preset against the worse of csm-none and hlrc-orig"
-    old = [run for run in runs if run["policy"] in OLD]
+    old = [run for run in (*runs, *late) if run["policy"] in OLD]
     if len(old) < len(OLD):
         return evaluated(goal, program, None, 1.1, False, "not measured: both are needed")
-    worse = max(old, key=lambda run: run["seconds"])
+    if not runs:
+        return evaluated(goal, program, None, 1.1, False, "not measured: no preset ended within the limit")
+    worse = max(old, key=lambda run: (is_late(run), run["seconds"]))
     best = min(runs, key=lambda run: run["seconds"])
-    return compared(goal, program, worse, best, 1.1, False,
-                    f"{best['policy']} {best['seconds']:.2f} s{medians(best)}, "
-                    f"{worse['policy']} {worse['seconds']:.2f} s{medians(worse)}")
+    return compared(goal, program, worse, best, 1.1, False, f"{stated(best)}, {stated(worse)}")
 
 
 def spread(run):
@@ -159,20 +179,32 @@ def spread(run):
     return run["times"][edge], run["times"][-1 - edge]
 
 
-def auto(program, runs, refused):
-    """auto against the best preset that is fixed; a miss counts beyond the spread of both."""
+def within(run):
+    """Its time and the spread of it, in words."""
+    if is_late(run):
+        return f"no end after {run['seconds']} s"
+    return f"{run['seconds']:.2f} s ({'-'.join(f'{time:.2f}' for time in spread(run))})"
+
+
+def auto(program, runs, refused, late=()):
+    """auto against the best preset that is fixed; a miss counts beyond the spread of both. late: did not end."""
     goal = "auto against the best fixed preset"
-    own = [run for run in runs if run["policy"] == AUTO]
+    own = [run for run in (*runs, *late) if run["policy"] == AUTO]
     fixed = [run for run in runs if run["policy"] in FIXED]
+    slower = [run["policy"] for run in late if run["policy"] in FIXED]
     missing = [policy for policy in (*FIXED, AUTO)
-               if policy not in refused and policy not in (run["policy"] for run in runs)]
+               if policy not in refused and policy not in (run["policy"] for run in (*runs, *late))]
     if missing or not own or not fixed:
-        return evaluated(goal, program, None, 1.1, True, f"not measured: {' '.join(missing) or 'all are refused'}")
+        why = " ".join(missing) or ("no fixed preset ended within the limit" if own and slower else "all are refused")
+        return evaluated(goal, program, None, 1.1, True, f"not measured: {why}")
     best = min(fixed, key=lambda run: run["seconds"])
-    (least, most), (best_least, best_most) = spread(own[0]), spread(best)
-    note = (f"{own[0]['seconds']:.2f} s ({least:.2f}-{most:.2f}) against {best['policy']} {best['seconds']:.2f} s "
-            f"({best_least:.2f}-{best_most:.2f}), of {len(fixed)} fixed")
-    return compared(goal, program, own[0], best, 1.1, True, note + medians(own[0]), least > 1.1 * best_most)
+    note = f"{within(own[0])} against {best['policy']} {within(best)}, of {len(fixed) + len(slower)} fixed"
+    if slower:
+        note += f", of which {' '.join(slower)} did not end within the limit"
+    if is_late(own[0]):
+        return compared(goal, program, own[0], best, 1.1, True, note)
+    return compared(goal, program, own[0], best, 1.1, True, note + medians(own[0]),
+                    spread(own[0])[0] > 1.1 * spread(best)[1])
 
 
 def one_thread(program, runs):
@@ -216,23 +248,31 @@ def latest(runs):
     return list(kept.values())
 
 
-def evaluate(runs, names, words_of, refused, by_rows, dealt_words):
+def of_presets(runs, name, words):
+    """Those of the program with these arguments under presets as they are, on as many nodes as the goals are of."""
+    return [run for run in runs if run["program"] == name and run["words"] == words and run["nodes"] == NODES
+            and run["threads"] == 1 and not run["thp"] and run["policy"] in POLICIES and run["own_homes"]]
+
+
+def evaluate(runs, names, words_of, refused, by_rows, dealt_words, late=()):
     """All goals of the programs named, from the runs that are as those of the table of goals.
 
     runs: of programs.Bench; words_of: programs' arguments in that table; refused: policies; by_rows, dealt_words:
-    arguments of LU.
+    arguments of LU; late: of programs.Late.
     """
     runs, result = latest(runs), []
     for name in names:
         words = list(words_of(name))
         own = [run for run in runs if run["program"] == name]
         usual = [run for run in own if run["words"] == words]
-        pair = [run for run in usual if run["nodes"] == NODES and run["threads"] == 1 and not run["thp"]
-                and run["policy"] in POLICIES and run["own_homes"]]
+        pair = of_presets(usual, name, words)
+        ended = {run["policy"] for run in pair}
+        overdue = list({run["policy"]: run for run in of_presets(late, name, words)
+                        if run["policy"] not in ended}.values())
         result.append(speedup(name, pair, 1.7 if name in FAST else 1.2 if name in SHARED else None, ceiling(usual)))
         if name in SHARED:
-            result.append(against_old(name, pair))
-        result += [auto(name, pair, refused), one_thread(name, usual)]
+            result.append(against_old(name, pair, overdue))
+        result += [auto(name, pair, refused, overdue), one_thread(name, usual)]
         if name == "lu":
             result += [lu_diffs(own, [*words, *LU_WORDS], "columns contiguous"),
                        lu_diffs(own, by_rows, "rows contiguous"),
@@ -243,7 +283,7 @@ def evaluate(runs, names, words_of, refused, by_rows, dealt_words):
 def lines(goals):
     """One line for each: how far, what was asked for, and whether that is reached."""
     for g in goals:
-        ratio = "-" if g["ratio"] is None else f"{g['ratio']:.3f}"
+        ratio = "-" if g["ratio"] is None else f"{'over ' if g['over'] else ''}{g['ratio']:.3f}"
         bound = "reported" if g["bound"] is None else f"at {'most' if g['most'] else 'least'} {g['bound']:g}"
         verdict = "" if g["reached"] is None else "reached" if g["reached"] else "missed"
         yield [g["program"], g["goal"], ratio, bound, verdict, g["note"]]

@@ -30,8 +30,10 @@ SHORT = {
 # Of a run, by the clock of vm/clock.py; then how long a program that was killed may take to end.
 SECONDS, END_SECONDS = 600, 60
 REGION, REGION_MIB = "papers", 16	# its size is at least this
+MEMBERS = f"/sys/class/dsm/dsm-{REGION}/members"	# a bitmap
 HOMES = "/tmp/papers-homes"
 MEM_MIB = 1024	# of a guest, at least
+PAGE_BYTES = 4096
 HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 # What computes gives way to whatever else wants to run: soft-RoCE's threads, which stand for an adapter.
 IDLE = ("chrt", "--idle", "0")
@@ -57,16 +59,24 @@ class Failed(Exception):
     """A run did not end well, or too late; the reason in one line."""
 
 
+class Late(Failed):
+    """A run had not ended when its time was up. run: what it was, of one in Bench.runs, its time the one that it had."""
+
+    run = None
+
+
 class Machines:
     """Guests with the programs; others in their place after a run that left them in a state nobody knows.
 
-    What the kernel logs of guests that were given up say is in `faults`, and so are leaks.
+    None has joined until a run needs it. What the kernel logs of guests that were given up say is in `faults`, and so
+    are leaks.
     """
 
     def __init__(self, nodes, kernel, names, cpus=1, mem_mib=MEM_MIB):
         self.nodes, self.kernel, self.names, self.cpus, self.mem_mib = nodes, kernel, names, cpus, mem_mib
         self.folder = tempfile.TemporaryDirectory()
         self.faults = []
+        self.joined = 0	# so many guests, the first ones; None: nobody knows
         self.now = self.huge_pages = self.never = None
 
     def __enter__(self):
@@ -83,15 +93,36 @@ class Machines:
             raise ClusterError(self.never)
         if not self.now:
             c = Cluster(nodes=self.nodes, cpus=self.cpus, mem=f"{self.mem_mib}M", kernel=self.kernel,
-                        add=files(self.names, self.folder.name), programs=["chrt"], peer_timeout_ms=PEER_TIMEOUT_MS)
+                        add=files(self.names, self.folder.name), programs=["chrt"], join=False,
+                        peer_timeout_ms=PEER_TIMEOUT_MS)
             try:
                 c.__enter__()
             except (ClusterError, GuestError) as e:
                 self.never = f"no guests: {e}"
                 raise ClusterError(self.never) from e
-            self.now = c
+            self.now, self.joined = c, 0
             self.huge_pages = huge_pages(c)
         return self.now
+
+    def join(self, count):
+        """Let the first `count` guests be the whole cluster, since all nodes of it become members of a region.
+
+        All leave and begin another one: in the old one nobody gets a number again that a region counted on.
+        """
+        c = self.c
+        if self.joined == count:
+            return
+        before, self.joined = self.joined, None
+        for node in c.nodes[:before]:
+            node.check(["dsmctl", "leave", "--force"])
+        seed = c.nodes[0].address
+        jobs = [node.start(["dsmctl", "join", "--listen", node.address, *(["--seed", seed] if node.index else []),
+                            "--node", str(node.index), "--nodes", str(count)]) for node in c.nodes[:count]]
+        for node, job in zip(c.nodes, jobs):
+            r = job.wait(c.command_seconds)
+            if r.status:
+                raise ClusterError(f"join failed on {node.name}: {(r.err or r.out).strip()}")
+        self.joined = count
 
     def give_up(self, error=None):
         """End the guests; error: why they are not fit for another run."""
@@ -107,7 +138,9 @@ class Machines:
     def mend(self, error):
         """After a run that failed: no region is left, or the guests are not used any more."""
         try:
-            if self.now and all(node.alive() for node in self.now.nodes):
+            if self.now and self.joined is not None and all(node.alive() for node in self.now.nodes):
+                if not self.joined:
+                    return
                 gone = self.now.nodes[0].run(["dsmctl", "region", "destroy", REGION])
                 if not gone.status or "no such region" in gone.err.lower():
                     return
@@ -196,8 +229,10 @@ def wait_all(name, jobs, seconds):
     for job in left:
         job.wait(END_SECONDS)
     wrong = reason(name, ended)
-    if wrong or left:
-        raise Failed(wrong or (f"{name}: a guest is gone" if in_time else f"{name}: no end after {seconds} s"))
+    if wrong or (left and in_time):
+        raise Failed(wrong or f"{name}: a guest is gone")
+    if left:
+        raise Late(f"{name}: no end after {seconds} s")
     return ended
 
 
@@ -216,13 +251,16 @@ def printed_by(result):
 
 
 def shared(c, name, words, count, policy, seconds, mib, homes=None, keep_homes=False):
-    """What the program printed on so many nodes, in a region of its own; Refused if there is none.
+    """What the program printed on so many nodes, in a region of which they are the members; Refused if there is none.
 
     homes: for the pages, as another run with keep_homes left them under that name.
     """
     made = c.nodes[0].run(["dsmctl", "region", "create", REGION, f"{mib}M", *policy.split(",")])
     if made.status:
         raise Refused(made.err.strip().removeprefix("dsmctl: region create: "))
+    members = int(c.nodes[0].read(MEMBERS), 16)
+    if members != (1 << count) - 1:
+        raise Failed(f"{name}, {policy}: the region's members are nodes {numbers(members)}, not {numbers((1 << count) - 1)}")
     if homes:
         c.nodes[0].write(homes.encode(), HOMES)
         c.nodes[0].check(["dsmctl", "homes", "load", REGION, HOMES])
@@ -235,6 +273,11 @@ def shared(c, name, words, count, policy, seconds, mib, homes=None, keep_homes=F
         printed["homes"] = c.nodes[0].read(HOMES)
     c.nodes[0].check(["dsmctl", "region", "destroy", REGION])
     return printed
+
+
+def numbers(bitmap):
+    """The nodes of a bitmap, in words."""
+    return " ".join(str(i) for i in range(bitmap.bit_length()) if bitmap >> i & 1) or "none"
 
 
 def huge_pages(c, setting=None):
@@ -260,7 +303,8 @@ def whole_ns(run):
 class Bench:
     """Runs on guests, each the median of some, checked against and compared with what they were without dsm.
 
-    A run that failed, or a region that was refused, is a value: Failed or Refused. Everything that ran is in `runs`.
+    A run that failed, or a region that was refused, is a value: Failed, Late of the first of some, or Refused.
+    Everything that ran is in `runs`.
     """
 
     def __init__(self, machines, size, short, repetitions, nodes=(2,), policies=("home=first-touch",), seconds=SECONDS):
@@ -274,6 +318,7 @@ class Bench:
 
     def _attempt(self, what, thp, repetitions, worth=math.inf):
         """What so many runs printed, by their time; one, if that took longer than is worth it. Failed or Refused."""
+        first = None
         try:
             c = self.machines.c
             huge_pages(c, thp or self.machines.huge_pages)
@@ -284,7 +329,9 @@ class Bench:
             return e
         except (Failed, ClusterError, GuestError) as e:
             self.machines.mend(e)
-            return Failed(" ".join(str(e).split())[:300])
+            # What ended once in time, and then not, is of no known time.
+            kind = Late if isinstance(e, Late) and first is None else Failed
+            return kind(" ".join(str(e).split())[:300])
 
     @staticmethod
     def _facts(printed):
@@ -328,15 +375,23 @@ class Bench:
 
     def _run(self, before, name, count, policy, words, threads, repetitions, thp, worth, homes):
         all_words = [*words, *(["-t", str(threads)] if threads > 1 else [])]
+        what = {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy, "thp": thp,
+                "own_homes": "homes" not in homes}
         try:
             mib = space_mib(name, words, count * threads)
         except Failed as e:
             return e
-        got = self._attempt(lambda c: shared(c, name, all_words, count, policy, self.seconds, mib, **homes), thp,
-                            repetitions, worth)
+
+        def once(c):
+            self.machines.join(count)
+            return shared(c, name, all_words, count, policy, self.seconds, mib, **homes)
+
+        got = self._attempt(once, thp, repetitions, worth)
         if isinstance(got, Exception):
             if isinstance(got, Refused):
                 got.policy = policy
+            if isinstance(got, Late):
+                got.run = {**what, "seconds": self.seconds, "late": True}
             return got
         known = not isinstance(before, Exception)
         for printed in got if known else ():
@@ -344,6 +399,5 @@ class Bench:
             if wrong:
                 return Failed(f"{name}, {policy}: WRONG, {wrong}")
         facts = self._facts(got)
-        return {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy, "thp": thp,
-                "region_mib": mib, "verified": known, "own_homes": "homes" not in homes,
+        return {**what, "region_mib": mib, "verified": known,
                 "speedup": ratio(before["seconds"], facts["seconds"]) if known else None, **facts}

@@ -18,7 +18,8 @@ UNTOLD = "not in the paper's text"
 PAPERS = {
     "Cashmere": "tables 3 and 4: 8 machines of 4 Alpha 21164A, 600 MHz, Memory Channel II; tables 5 and 6: 4 machines "
                 "of 4 Alpha 21064A, 233 MHz, Memory Channel of the first generation; pages of 8 KiB; homes by first "
-                "touch, the same for all protocols; times are the lowest of three runs",
+                "touch, the same for all protocols; times are the lowest of three runs; table 6 has SOR's counts, 144 to "
+                "960, under a label that says K, as here; beside table 4's 0.3 to 1.4 K they are hardly thousands",
     "HLRC": "8 machines of two Pentium II, 300 MHz, of which one is used; Gigaset cLAN; pages of 4 KiB",
     "ORIG and PIPE": f"16 machines, 8 of them of two Xeons, 2.4 GHz, the others' processors {UNTOLD}; InfiniBand; "
                      f"sizes of problems and pages, sequential times, speedups {UNTOLD}",

@@ -5,7 +5,8 @@
 A row is a dict: label, cells under the table's columns, and of ours also run (what programs.Bench.run()
 gives), parts (shares of all nodes' time) and speedup, or failed (the reason). Never prints.
 
-Each table runs the programs as its paper did: its words, at any size, and its paper's sizes at `paper`.
+Each table runs the programs as its paper did, as far as they go: its words, at any size, and its paper's sizes at
+`paper`. In what they differ all the same is said in its head.
 """
 from bench import programs, seeds
 from bench.programs import Failed, Refused
@@ -28,6 +29,14 @@ LU_SLOW_SIZE = ("--n", "800")	# both take long for their size
 DIFFS_WORDS = {"barnes": ("--spatial", "0"), "lu": (*LU_BY_ROWS, "--scatter", "1"), "ocean": ("--strips", "0")}
 # 129 intervals are two for each of 64 steps, of tiles of 16.
 DIFFS_LARGER = {"lu": ("--n", "1024")}
+# In what programs of this tree differ from those of all papers, in all tables that do not name them as `unchanged`.
+CHANGED = (
+    (("lu", "clu"), "look one step ahead, with one barrier a step"),
+    (("barnes", "clu", "em3d", "fft", "gauss", "lu", "water-nsquared", "water-spatial"),
+     "ask for pages ahead, under all presets"),
+    (("tsp",), "looks at the bound every 2^20 steps of a search"),
+    (("ocean",), "at size small the first worker does grids of up to 128 intervals alone"),
+)
 # Parts of all nodes' time, as the papers have them; what is left is the program's own.
 CASHMERE_PARTS = (("protocol", ("ns_protocol",)), ("page locks", ("ns_wait_page_lock",)),
                   ("wait", ("ns_wait_lock", "ns_wait_barrier", "ns_wait_flag")),
@@ -104,7 +113,8 @@ class Table:
     cpus = repetitions = 1
     sized = False	# how large messages are is a picture of its own
     more, larger, at_paper = {}, {}, {}	# words of programs: at any size, at all but `tiny`, at `paper` only
-    differs = ""	# in what the runs differ from the papers', beside machines
+    differs = ""	# in what the runs differ from the papers', beside machines and what is CHANGED
+    unchanged = ()	# programs that these words run without what is CHANGED
 
     def words(self, bench, name):
         """Arguments of a program in this table."""
@@ -115,6 +125,15 @@ class Table:
     def largest(self, bench, name):
         """Arguments of its runs that need most memory."""
         return self.words(bench, name)
+
+
+def differences(table):
+    """All in what its runs differ from the papers', beside machines."""
+    yield table.differs
+    for names, words in CHANGED:
+        here = [name for name in names if name in table.programs and name not in table.unchanged]
+        if here:
+            yield f"{', '.join(here)}: {words}"
 
 
 def lu_by_rows(bench):
@@ -233,7 +252,8 @@ class Hlrc(Table):
     sized = True
     more, at_paper = HLRC_WORDS, HLRC_PAPER
     differs = ("LU and Ocean have one writer for each page, as the text says of the paper's; Ocean has 513 x 513 "
-               f"points, not 514 x 514, at size paper; the steps of the paper's Water-spatial are {seeds.UNTOLD}")
+               f"points, not 514 x 514, at size paper; the steps of the paper's Water-spatial are {seeds.UNTOLD}; "
+               "pages written one-sided are no messages of ours, and are among the paper's")
 
     @staticmethod
     def cells(run):
@@ -262,6 +282,7 @@ class Diffs(Table):
     programs = tuple(seeds.AVERAGES)
     columns = ("seconds", "speedup", "barrier", "diffs", "mean bytes", "intervals", "per interval", "diff MB", "all MB")
     more, larger = DIFFS_WORDS, DIFFS_LARGER
+    unchanged = ("lu",)	# --scatter 1: two barriers a step, and nothing asked for ahead
     differs = ("averages of a node, ours and the paper's; homes in blocks and by first touch, when few diffs are left; "
                "LU has 1024 rows, which its intervals tell, and they are contiguous, so that two nodes share pages too")
 
@@ -270,7 +291,8 @@ class Diffs(Table):
         """Behind seconds and speedup."""
         n, nodes = run["counters"], run["nodes"]
         diffs, intervals, size = (n.get(key, 0) for key in ("diffs", "intervals", "diff_bytes"))
-        whole = n.get("message_bytes", 0) + n.get("transfer_bytes", 0)
+        # Pages that their home writes into the frame that waits are in neither.
+        whole = n.get("message_bytes", 0) + n.get("transfer_bytes", 0) + n.get("page_writes", 0) * programs.PAGE_BYTES
         return [percent(breakdown(run, HLRC_PARTS)["barrier"]), count(diffs / nodes), f"{size / max(1, diffs):.0f}",
                 count(intervals / nodes), f"{diffs / max(1, intervals):.1f}", f"{size / nodes / 1e6:.1f}",
                 f"{whole / nodes / 1e6:.1f}"]

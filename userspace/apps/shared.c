@@ -36,6 +36,7 @@ static const struct {
 	{ DSM_STAT_READ_FAULTS, "read_faults" },
 	{ DSM_STAT_WRITE_FAULTS, "write_faults" },
 	{ DSM_STAT_PAGE_TRANSFERS, "page_transfers" },
+	{ DSM_STAT_PAGE_WRITES, "page_writes" },
 	{ DSM_STAT_INVALIDATIONS, "invalidations" },
 	{ DSM_STAT_TWINS, "twins" },
 	{ DSM_STAT_DIFFS, "diffs" },
