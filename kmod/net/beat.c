@@ -9,6 +9,7 @@
  */
 #include "link.h"
 #include "sq.h"
+#include "xfer.h"
 
 /* Beats to wait for after the watchdog itself ran late: one surely sent since, one on its way. */
 #define GRACE_BEATS 2

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "net.h"
+#include "xfer.h"
 
 /**
  * struct dsm_mr - a registration

@@ -645,19 +645,6 @@ void dsm_cq_short_end(struct dsm_net *net);
 int dsm_cq_create(struct dsm_cq *q, int cqes, bool spun, bool quick);
 void dsm_cq_destroy(struct dsm_cq *q);
 
-/* xfer.c */
-int dsm_xfer_init(void);
-mempool_t *dsm_xfer_pool(void);
-void dsm_xfer_exit(void);
-void dsm_xfer_peer_init(struct dsm_peer *peer);
-int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
-bool dsm_xfer_waits(const struct dsm_peer *peer);
-void dsm_xfer_push(struct dsm_peer *peer);
-u32 dsm_xfer_signals(const struct dsm_peer *peer);
-void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back);
-void dsm_xfer_give_back(struct dsm_peer *peer, struct dsm_xfer_list *back);
-void dsm_xfer_purge(struct dsm_peer *peer);
-
 /* sink.c */
 void dsm_sink_init(struct dsm_peer *peer);
 void dsm_sink_reserve(struct dsm_peer *peer);

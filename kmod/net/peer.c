@@ -22,6 +22,7 @@
 #include "link.h"
 #include "net.h"
 #include "tune.h"
+#include "xfer.h"
 
 /* How long an orderly close waits for what was accepted to be acknowledged. */
 #define LEAVE_MS 1000

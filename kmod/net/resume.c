@@ -32,6 +32,7 @@
 #include "link.h"
 #include "net.h"
 #include "sq.h"
+#include "xfer.h"
 #include "../core/seq.h"
 
 /* Pause before the other side is asked again. */

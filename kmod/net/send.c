@@ -17,6 +17,7 @@
 #include "net.h"
 #include "sq.h"
 #include "tune.h"
+#include "xfer.h"
 
 /*
  * Buffers kept for when memory is short, by each node: a message in a backlog is given back

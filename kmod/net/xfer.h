@@ -54,6 +54,19 @@ static inline bool dsm_xfer_is_atomic(const struct net_xfer *t)
 	return t->x.op == DSM_XFER_CAS || t->x.op == DSM_XFER_ADD;
 }
 
+/* xfer.c */
+int dsm_xfer_init(void);
+mempool_t *dsm_xfer_pool(void);
+void dsm_xfer_exit(void);
+void dsm_xfer_peer_init(struct dsm_peer *peer);
+int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access);
+bool dsm_xfer_waits(const struct dsm_peer *peer);
+void dsm_xfer_push(struct dsm_peer *peer);
+u32 dsm_xfer_signals(const struct dsm_peer *peer);
+void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back);
+void dsm_xfer_give_back(struct dsm_peer *peer, struct dsm_xfer_list *back);
+void dsm_xfer_purge(struct dsm_peer *peer);
+
 /* xfer_map.c */
 void dsm_xfer_map_init(void);
 int dsm_xfer_map(struct net_xfer *t);

@@ -324,19 +324,19 @@ def head():
 
 def changed(texts):
     """In the head of a table stands in what its programs differ from all papers'. texts: heads by table."""
-    parts = ("one barrier a step", "ask for pages ahead", "2^20", "up to 128", "one-sided", "SOR's counts")
+    parts = ("one barrier a step", "asking for pages ahead", "2^20", "up to 128", "one-sided", "SOR's counts")
     seen = {key: [part in text for part in parts] for key, text in texts.items()}
     wanted = {"speedups": [True, True, True, True, False, True], "goals": [True, True, True, True, False, False],
               "cashmere": [True, True, True, False, False, True], "hlrc": [True, True, False, True, True, False],
               "diffs": [False, True, False, True, False, False], "startx": [False] * 6}
-    good = check("papers.heads_changed", seen == wanted and "lu, clu: look" in texts["cashmere"] and
-                 "barnes: ask" in texts["diffs"] and "fft" not in texts["cashmere"], f"{seen}, {texts}")
+    good = check("papers.heads_changed", seen == wanted and "lu, clu: looking" in texts["cashmere"] and
+                 "barnes: asking" in texts["diffs"] and "fft" not in texts["cashmere"], f"{seen}, {texts}")
     folder, calling = os.path.join(TOP, "userspace/apps"), set()
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), encoding="utf-8") as f:
             if name.endswith(".c") and re.search(r"^\s+app_hint\(", f.read(), re.M):
                 calling.add(name.removesuffix(".c").split("_")[0])	# lu_tiles.c is of clu too
-    named = next(names for names, words in tables.CHANGED if "ask for pages" in words)
+    named = next(names for names, words in tables.CHANGED if "asking for pages" in words)
     return good & check("papers.who_asks_ahead", calling == set(named) - {"clu"}, f"{calling}, not {named}")
 
 

@@ -31,11 +31,11 @@ DIFFS_WORDS = {"barnes": ("--spatial", "0"), "lu": (*LU_BY_ROWS, "--scatter", "1
 DIFFS_LARGER = {"lu": ("--n", "1024")}
 # In what programs of this tree differ from those of all papers, in all tables that do not name them as `unchanged`.
 CHANGED = (
-    (("lu", "clu"), "look one step ahead, with one barrier a step"),
+    (("lu", "clu"), "looking one step ahead, with one barrier a step"),
     (("barnes", "clu", "em3d", "fft", "gauss", "lu", "water-nsquared", "water-spatial"),
-     "ask for pages ahead, under all presets"),
-    (("tsp",), "looks at the bound every 2^20 steps of a search"),
-    (("ocean",), "at size small the first worker does grids of up to 128 intervals alone"),
+     "asking for pages ahead, under all presets"),
+    (("tsp",), "looking at the bound every 2^20 steps of a search"),
+    (("ocean",), "grids of up to 128 intervals, at size small, by the first worker alone"),
 )
 # Parts of all nodes' time, as the papers have them; what is left is the program's own.
 CASHMERE_PARTS = (("protocol", ("ns_protocol",)), ("page locks", ("ns_wait_page_lock",)),
