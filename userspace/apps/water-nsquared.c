@@ -74,7 +74,10 @@ static void hint_following(const struct worker *own)
 		app_hint(own->w, s.m.place, (count - rest) * sizeof(*s.m.place));
 }
 
-/* @done of this worker's molecules have met all others, in step @step. To ask for the time is dear, beside a few pairs. */
+/*
+ * @done of this worker's molecules have met all others, in step @step. To ask what time it is takes as long as a
+ * dozen pairs do.
+ */
 static void tell_progress(const struct worker *own, long step, size_t done)
 {
 	const size_t count = own->end - own->first, often = PAIRS_UNTOLD / (s.box.count / 2) + 1;

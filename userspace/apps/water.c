@@ -381,7 +381,7 @@ const char *water_judge(const struct water_box *box, const struct waters *m,
 		if (!(fabs(sum[k]) < bound))
 			return app_text("the momentum became %g", sum[k]);
 	for (k = 0; k < 3; k++)
-		if (!(fabs(drift(box, m, k)) < 1e-9 * (double)box->count))
+		if (!(fabs(drift(box, m, k)) < 1e-10 * (double)box->count))
 			return app_text("the centre moved by %g", drift(box, m, k));
 	if (!(fabs(energy[1] - energy[0]) < 1e-3 * kinetic))
 		return app_text("the energy went from %.9g to %.9g, of which %.9g is kinetic",

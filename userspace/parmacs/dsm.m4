@@ -21,10 +21,12 @@ define(`NEWPROC', `')
 define(`MAIN_INITENV', `dsm_parmacs()->init();')
 define(`MAIN_END', `dsm_parmacs()->end();')
 
-dnl Two arguments: workers 1 to P - 1, and the caller is worker 0. One: one more worker.
+dnl Two arguments: workers 1 to P - 1, if any, and the caller is worker 0. One: one more worker, for which the
+dnl library's word is 0.
 define(`CREATE', `ifelse(`$#', `1',
 	`dsm_parmacs()->create((dsm_parmacs_function *)($1), 0);',
-	`{ dsm_parmacs()->create((dsm_parmacs_function *)($1), $2); ($1)(); }')')
+	`{ long dsm_parmacs_parties = ($2); 'dnl
+`dsm_parmacs()->create((dsm_parmacs_function *)($1), dsm_parmacs_parties ? dsm_parmacs_parties : 1); ($1)(); }')')
 define(`WAIT_FOR_END', `dsm_parmacs()->wait_for_end();')
 
 define(`LOCKDEC', `dsm_parmacs_lock $1;')
