@@ -13,6 +13,7 @@
 #include <rdma/ib_cm.h>
 
 #include "hello.h"
+#include "xfer.h"
 
 /* Requests that may wait for the listening id. */
 #define BACKLOG 64
@@ -24,11 +25,6 @@ static void timing_set(struct dsm_net *net, struct rdma_cm_id *id)
 	/* Both can fail on a device that lacks them only, where its own timing holds. */
 	rdma_set_ack_timeout(id, net->ack_timeout);
 	rdma_set_min_rnr_timer(id, IB_RNR_TIMER_000_32);
-}
-
-static u8 reads_out(const struct dsm_net *net)
-{
-	return min(DSM_READS, net->dev->attrs.max_qp_init_rd_atom);
 }
 
 static u8 reads_in(const struct dsm_net *net)
@@ -46,7 +42,7 @@ static void param_fill(const struct dsm_qp *qp, struct rdma_conn_param *param, c
 		.private_data = data,
 		.private_data_len = len,
 		.responder_resources = qp->vc == DSM_VC_B ? reads_in(net) : 0,
-		.initiator_depth = qp->vc == DSM_VC_B ? reads_out(net) : 0,
+		.initiator_depth = qp->vc == DSM_VC_B ? dsm_xfer_reads(net) : 0,
 		/* 7 would mean "for ever" to some devices, soft-RoCE among them. */
 		.retry_count = net->retries,
 		/* Credits see to it that a slot is always posted. */

@@ -82,7 +82,7 @@ static bool reaches_pages(const struct dsm_mr *mr)
 	struct scatterlist *sg;
 	int i;
 
-	if (ib_uses_virt_dma(dev))
+	if (mr->net->software)
 		return true;
 	for_each_sgtable_dma_sg(&mr->sgt, sg, i)
 		if (dma_need_sync(dev->dma_device, sg_dma_address(sg)))

@@ -248,11 +248,10 @@ static void ask_completion(struct dsm_peer *peer, struct net_xfer *t)
 static bool may_yielding_post(const struct dsm_peer *peer, const struct net_xfer *t)
 {
 	const struct dsm_qp *b = &peer->qp[DSM_VC_B];
-	u32 reads = min_t(u32, DSM_READS, peer->net->dev->attrs.max_qp_init_rd_atom);
 
 	if (!peer->yielding.bytes)
 		return true;
-	if (t->x.op == DSM_XFER_READ && peer->yielding.reads + LEFT_OF_READS >= reads)
+	if (t->x.op == DSM_XFER_READ && peer->yielding.reads + LEFT_OF_READS >= dsm_xfer_reads(peer->net))
 		return false;
 	return b->sq_used + LEFT_IN_QUEUE < b->sq_room && peer->yielding.bytes + bytes_of(t) <= YIELDING_BYTES;
 }

@@ -17,6 +17,12 @@ static inline u32 dsm_xfer_segs(const struct dsm_net *net)
 	return DSM_XFER_SEGS + (net->software ? DSM_XFER_BESIDE : 0);
 }
 
+/* READs and atomics that the device may have under way; the other side may agree on less. */
+static inline u8 dsm_xfer_reads(const struct dsm_net *net)
+{
+	return min(DSM_READS, net->dev->attrs.max_qp_init_rd_atom);
+}
+
 /**
  * struct net_xfer - a transfer with what posting it needs
  * @x:      what the shell sees

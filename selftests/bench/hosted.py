@@ -21,6 +21,7 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 
 from bench import host, papergoals, programs, seeds, tables, webpage  # noqa: E402
 from bench.results import heading  # noqa: E402
+from vm import cluster as vm_cluster  # noqa: E402
 from vm.channel import GuestError  # noqa: E402
 
 COUNTERS = {"diffs": 7, "barriers": 3, "intervals": 5, "ns_wait_page": 10**8, "msgs_below_256": 1}
@@ -396,6 +397,7 @@ class Guests:
     """So many of them; all have joined, or those in `joined`."""
 
     command_seconds = 60
+    join_all, join_command = vm_cluster.Cluster.join_all, vm_cluster.Cluster.join_command
 
     def __init__(self, count, said, joined=None):
         joined = set(range(count)) if joined is None else joined
@@ -403,6 +405,9 @@ class Guests:
 
     def __exit__(self, kind, value, trace):
         self.ended = value
+
+    def say(self, text):
+        """Nothing."""
 
 
 def members():

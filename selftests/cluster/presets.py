@@ -83,20 +83,22 @@ def _messages_of_a_release(c, policy):
 def _used(settings):
     """Which settings ask for a mechanism, and the counters of its use, if it is used without a history of the pages."""
     sc = settings["consistency"] == "sc"
-    return [
+    rules = [
         (sc, "sc_grants sc_recalls"),
         (not sc, "notices_sent"),
         # Intervals tell of pages with hlrc only; with cashmere those with copies are told.
         (settings["consistency"] == "hlrc", "intervals"),
         (settings["fetch"] == "read", "page_reads"),
-        *([] if settings["diffpath"] == "auto" else [(settings["diffpath"] == "write", "direct_pages direct_runs")]),
         (settings["metadata"] == "rdma", "dir_changes dir_looks notices_written"),
         (settings["sync"] == "rdma", "letters xfer_atomics"),
         (settings["bcast"] == "adaptive", "bcast_pages"),
-        *([] if settings["home"] == "migrate@barrier" else
-          [(settings["home"] == "migrate", "migrations migration_attempts")]),
         (False, "predictions sc_refusals invalid_msgs"),
     ]
+    if settings["diffpath"] != "auto":
+        rules.append((settings["diffpath"] == "write", "direct_pages direct_runs"))
+    if settings["home"] != "migrate@barrier":
+        rules.append((settings["home"] == "migrate", "migrations migration_attempts"))
+    return rules
 
 
 def _expected(settings):

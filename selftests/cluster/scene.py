@@ -215,15 +215,11 @@ def living(c):
 _usual = ()
 
 
-SMALL = {"1M": "64K"}
-
-
 @contextlib.contextmanager
 def under(*policy):
     """Regions of the block have these settings, if their makers name no others but homes and a heap.
 
-    And those of 1M have 64K: so few pages are registered when two of them are in use, so that what may be read and written
-    from elsewhere is.
+    And those of 1M have 64K: so few pages are registered as soon as two are in use, and then read and written from elsewhere.
     """
     global _usual
     _usual = policy
@@ -238,7 +234,7 @@ def make_region(c, size, *policy, nodes=None):
     name = f"t{next(_numbers)}"
     if _usual and all(word.startswith(("home=", "heap=")) for word in policy):
         policy = [*_usual, *(word for word in policy if word.startswith("heap="))]
-        size = SMALL.get(size, size)
+        size = "64K" if size == "1M" else size
     first, *others = nodes or living(c)
     first.check(["dsmctl", "region", "create", name, size, *policy])
     for node in others:

@@ -115,13 +115,7 @@ class Machines:
         before, self.joined = self.joined, None
         for node in c.nodes[:before]:
             node.check(["dsmctl", "leave", "--force"])
-        seed = c.nodes[0].address
-        jobs = [node.start(["dsmctl", "join", "--listen", node.address, *(["--seed", seed] if node.index else []),
-                            "--node", str(node.index), "--nodes", str(count)]) for node in c.nodes[:count]]
-        for node, job in zip(c.nodes, jobs):
-            r = job.wait(c.command_seconds)
-            if r.status:
-                raise ClusterError(f"join failed on {node.name}: {(r.err or r.out).strip()}")
+        c.join_all(count)
         self.joined = count
 
     def give_up(self, error=None):

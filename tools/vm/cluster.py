@@ -542,22 +542,23 @@ class Cluster:
                 raise ClusterError(f"loading dsm.ko failed on {node.name}: {r.err.strip()}\n"
                                    f"{node.run(['dmesg']).out[-2000:]}")
 
-    def join_all(self):
-        """Let every node join; node 0 is the seed of the others."""
-        self.say(f"joining {self.count} node{'s' * (self.count > 1)}")
-        jobs = [(n, n.start(self.join_command(n))) for n in self.nodes]
+    def join_all(self, count=None):
+        """Let every node join, or the first `count`; node 0 is the seed of the others."""
+        count = count or self.count
+        self.say(f"joining {count} node{'s' * (count > 1)}")
+        jobs = [(n, n.start(self.join_command(n, count))) for n in self.nodes[:count]]
         for node, job in jobs:
             r = job.wait(self.command_seconds)
             if r.status:
                 raise ClusterError(f"join failed on {node.name}: {(r.err or r.out).strip()}\n"
                                    f"{node.run(['dmesg']).out[-2000:]}")
 
-    def join_command(self, node):
-        """The words of `dsmctl join` for a node."""
+    def join_command(self, node, count=None):
+        """The words of `dsmctl join` for a node of all, or of the first `count`."""
         words = ["dsmctl", "join", "--listen", node.address]
         if node.index:
             words += ["--seed", self.nodes[0].address]
-        return words + ["--node", str(node.index), "--nodes", str(self.count)]
+        return words + ["--node", str(node.index), "--nodes", str(count or self.count)]
 
     def create_region(self, text):
         """Create a region from "NAME=SIZE[,policy...]" on node 0."""
