@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * What the test programs share. Never decides what is right.
+ * What the test programs share that call libdsm. Never decides what is right.
  */
 #include <errno.h>
-#include <stdarg.h>
 
 #include "common.h"
-
-void fail(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	fputs("failed: ", stderr);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
-	va_end(args);
-	/* Not exit(): other threads may be inside the library. */
-	fflush(NULL);
-	_exit(1);
-}
 
 void must(int ret, const char *what)
 {
@@ -53,28 +38,6 @@ void unlock(struct dsm *d, uint64_t key)
 void barrier(struct dsm *d, uint64_t key, unsigned int parties)
 {
 	must(dsm_barrier(d, key, parties), "barrier");
-}
-
-long number(const char *text, long least, long most)
-{
-	char *end;
-	long value;
-
-	CHECK(text, "an argument is missing");
-	errno = 0;
-	value = strtol(text, &end, 0);
-	CHECK(!errno && end != text && !*end && value >= least && value <= most,
-	      "%s is no number from %ld to %ld", text, least, most);
-	return value;
-}
-
-uint32_t next_random(uint32_t *state)
-{
-	/* xorshift32; the state is never 0. */
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
 }
 
 void run_threads(long count, void *(*work)(void *number))

@@ -2,15 +2,19 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * plain TEST DEVICE ROUNDS: programs for regions with consistency=sc that know of nothing but open(), mmap() and C11 atomics.
- * Ranks are given by the environment; all meet in the mapping itself. Never calls the library.
+ * Ranks are given by the environment; all meet in the mapping itself. Linked with the C library alone, without threads.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "common.h"
+#include "words.h"
 
 #define PAGES 16
 #define RESULTS 4		/* values that a rank reports of a round */
