@@ -204,16 +204,17 @@ static bool is_lock(const struct dsm_async *a)
 
 /* ---- steps ---- */
 
-static void kick(struct dsm_async *a)
+/*
+ * Run its steps, for what was noted below its lock. Without the lock it may be gone at once, but for whoever starts the
+ * work item: nobody else can end it before that has run.
+ */
+static void unlock_and_kick(struct dsm_async *a) __releases(&a->lock)
 {
-	bool start;
+	bool start = !a->busy;
 
-	spin_lock(&a->lock);
 	a->kicked = true;
-	start = !a->busy;
 	a->busy = true;
 	spin_unlock(&a->lock);
-	/* Nobody else can end it before this work item has run. */
 	if (start)
 		queue_work(async_wq, &a->work);
 }
@@ -224,8 +225,7 @@ static void woken(struct dsm_wait *wait)
 
 	spin_lock(&a->lock);
 	a->woken = true;
-	spin_unlock(&a->lock);
-	kick(a);
+	unlock_and_kick(a);
 }
 
 /* The first reason counts. */
@@ -234,8 +234,7 @@ static void end_with(struct dsm_async *a, int why)
 	spin_lock(&a->lock);
 	if (!a->why)
 		a->why = why;
-	spin_unlock(&a->lock);
-	kick(a);
+	unlock_and_kick(a);
 }
 
 static void expired(struct work_struct *work)

@@ -404,6 +404,7 @@ static int decide_create(struct dsm_node *n, struct dsm_wire_control *msg)
 
 static int decide_destroy(struct dsm_node *n, struct dsm_wire_control *msg)
 {
+	u32 id = le32_to_cpu(msg->region.id);
 	struct dsm_region *r;
 	u64 done;
 	int err;
@@ -411,6 +412,11 @@ static int decide_destroy(struct dsm_node *n, struct dsm_wire_control *msg)
 	if (msg->region.name[sizeof(msg->region.name) - 1])
 		return -EINVAL;
 	r = dsm_region_by_name(n, (const char *)msg->region.name);
+	/* Another of this name may have come since somebody was found to own the one that is meant. */
+	if (!IS_ERR(r) && id && id != r->id) {
+		dsm_node_region_put(r);
+		r = ERR_PTR(-ENOENT);
+	}
 	if (IS_ERR(r))
 		return say(msg, -ENOENT, "no such region; see dsmctl region list");
 	dsm_region_describe(r, &msg->region);
@@ -446,7 +452,7 @@ static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16
 static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 {
 	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
-	int err = 0;
+	int err = 0, opens;
 
 	if (IS_ERR(r))
 		return msg->op == DSM_CONTROL_APPLY_MEMBERS ? -ENXIO : 0;
@@ -461,8 +467,10 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 						     le64_to_cpu(msg->region.users));
 		break;
 	case DSM_CONTROL_PREPARE_DESTROY:
-		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
-			err = say(msg, -EBUSY, "the region is in use; end the programs that use it");
+		opens = atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING);
+		if (opens > 0 || opens == DSM_OPENS_LEAVING) {
+			err = say(msg, -EBUSY, opens > 0 ? "the region is in use; end the programs that use it" :
+							   "this node is about to leave; try again");
 			break;
 		}
 		/*
@@ -481,21 +489,21 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 					     LAST_FETCH))
 			err = say(msg, -EBUSY, "pages of the region are still being fetched; try again");
 		if (err) {
-			atomic_cmpxchg(&r->opens, -1, 0);
+			atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0);
 			dsm_dir_ending(r, false);
 		}
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
 		dsm_dir_ending(r, false);
-		atomic_cmpxchg(&r->opens, -1, 0);
+		atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0);
 		break;
 	default:	/* DSM_CONTROL_APPLY_DESTROY, also of a creation that failed elsewhere */
-		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
+		if (atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING) > 0) {
 			err = -EBUSY;
 			break;
 		}
-		/* -2: being removed. Requests run at once: a second one must not remove it too. */
-		if (atomic_cmpxchg(&r->opens, -1, -2) != -1)
+		/* Requests run at once: a second one must not remove it too. */
+		if (atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, DSM_OPENS_GOING) != DSM_OPENS_ENDING)
 			break;
 		dsm_node_region_put(r);
 		dsm_region_remove(r);

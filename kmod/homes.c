@@ -236,6 +236,8 @@ static int touch_all(struct dsm_region *r, struct dsm_wire_control *msg)
 		;
 	if (first >= r->pages || i > r->pages - first)
 		return -EINVAL;
+	if (msg->op == DSM_CONTROL_CLAIM)
+		WRITE_ONCE(r->named, true);
 	/* The page is made for an open region: whoever asks has it open. */
 	if (!READ_ONCE(r->space->n_members) || !atomic_inc_unless_negative(&r->opens))
 		return -ENXIO;
@@ -264,8 +266,6 @@ int dsm_homes_serve(struct dsm_node *n, struct dsm_wire_control *msg)
 
 	if (IS_ERR(r))
 		return -ENOENT;
-	if (msg->op == DSM_CONTROL_CLAIM)
-		WRITE_ONCE(r->named, true);
 	if (msg->op != DSM_CONTROL_HOMES)
 		ret = touch_all(r, msg);
 	else

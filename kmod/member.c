@@ -45,21 +45,31 @@ bool dsm_node_joined(struct dsm_node *n)
  * An id that a region counts on must not come back empty: its pages are lost, not zero. Nor may one
  * whose intervals the members know: a newcomer would start to count them again.
  */
-static bool id_is_free(struct dsm_node *n, u16 id)
+static bool is_counted_on(struct dsm_node *n, u16 id)
 {
+	bool used = n->engine->known[id];
 	struct dsm_region *r;
 	unsigned long at;
-	bool used = n->engine->known[id];
 	u16 i;
 
-	if (n->peers[id].state == DSM_NODE_NONE)
-		return true;
-	if (n->peers[id].state != DSM_NODE_LOST && n->peers[id].state != DSM_NODE_LEFT)
-		return false;
 	xa_for_each(&n->regions, at, r)
 		for (i = 0; i < r->space->n_members; i++)
 			used |= r->space->members[i] == id;
-	return !used;
+	return used;
+}
+
+/* @given: another node has given it out, and knows of whom it saw come and go before this one joined. */
+static bool id_is_free(struct dsm_node *n, u16 id, bool given)
+{
+	switch (n->peers[id].state) {
+	case DSM_NODE_NONE:
+		return given || !is_counted_on(n, id);
+	case DSM_NODE_LOST:
+	case DSM_NODE_LEFT:
+		return !is_counted_on(n, id);
+	default:
+		return false;
+	}
 }
 
 /**
@@ -84,10 +94,10 @@ int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned
 	mutex_lock(&n->regions_lock);
 	if (hello->node != DSM_NO_NODE) {
 		*assigned = hello->node;
-		err = hello->node < DSM_MAX_NODES && id_is_free(n, hello->node) ? 0 : -EEXIST;
+		err = hello->node < DSM_MAX_NODES && id_is_free(n, hello->node, true) ? 0 : -EEXIST;
 	} else {
 		for (id = 0; id < DSM_MAX_NODES; id++)
-			if (id_is_free(n, id)) {
+			if (id_is_free(n, id, false)) {
 				*assigned = id;
 				err = 0;
 				break;
@@ -327,7 +337,7 @@ static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 		if (IS_ERR(r))
 			return 0;
 		id = r->id;
-		if (atomic_cmpxchg(&r->opens, 0, -1) > 0) {
+		if (atomic_cmpxchg(&r->opens, 0, DSM_OPENS_LEAVING) > 0) {
 			dsm_errtxt_set(err, "region /dev/dsm%s%s%s is in use on this node; end the programs that use it",
 				       n->suffix, *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
@@ -351,7 +361,7 @@ static void reopen_regions(struct dsm_node *n)
 		if (IS_ERR(r))
 			return;
 		id = r->id;
-		atomic_cmpxchg(&r->opens, -1, 0);
+		atomic_cmpxchg(&r->opens, DSM_OPENS_LEAVING, 0);
 		dsm_node_region_put(r);
 	}
 }

@@ -21,7 +21,7 @@ static int touch(void *ctx, u32 region, u32 idx, bool frame)
 
 	if (!r || !r->space->n_members || idx >= r->pages)
 		return -EPROTO;
-	return PTR_ERR_OR_ZERO(dsm_shell_page(r, idx, frame));
+	return PTR_ERR_OR_ZERO(dsm_shell_page_served(r, idx, frame));
 }
 
 static int step_message(struct dsm_node *n, u16 node, const u8 *msg, u32 len,
@@ -158,15 +158,18 @@ static void lose_pages(struct dsm_node *n, u16 node)
 static void lose_keys(struct dsm_node *n, u16 node)
 {
 	struct dsm_actions acts;
-	u32 bucket;
-	int next;
+	u32 bucket, loss;
+	bool more;
 
+	spin_lock(&n->lock);
+	loss = ++n->engine->losses;
+	spin_unlock(&n->lock);
 	for (bucket = 0; bucket < DSM_KEY_BUCKETS; bucket++)
-		for (next = 0; next >= 0;) {
+		do {
 			dsm_step_begin(n, &acts);
-			next = dsm_engine_lose_bucket(n->engine, node, bucket, next, &acts);
+			more = dsm_engine_lose_key(n->engine, node, loss, bucket, &acts);
 			dsm_step_end(n, &acts);
-		}
+		} while (more);
 }
 
 /*
@@ -289,7 +292,7 @@ void dsm_engine_start(struct dsm_node *n)
 	spin_lock(&n->lock);
 	/* Like all counters they count since the module was loaded. */
 	stats = n->engine->stats;
-	dsm_engine_init(n->engine, n->tables, n);
+	dsm_engine_init(n->engine, n->tables);
 	n->engine->stats = stats;
 	n->engine->lock_cap = dsm_param_lock_cap;
 	n->engine->keep_after = min(dsm_param_keep_after, 3u);

@@ -33,6 +33,11 @@ struct dsm_region_counts {
 	atomic64_t ns_wait_lock, ns_wait_barrier, ns_wait_flag, ns_wait_page, ns_wait_page_lock;
 };
 
+/* Instead of a number of open files. Each reason is taken back by who gave it. */
+#define DSM_OPENS_ENDING (-1)	/* all members were asked whether it can be destroyed */
+#define DSM_OPENS_GOING (-2)	/* is being removed */
+#define DSM_OPENS_LEAVING (-3)	/* this node leaves */
+
 /**
  * struct dsm_region - one region on a node
  * @node:   the node; fixed
@@ -48,7 +53,7 @@ struct dsm_region_counts {
  * @policy: text of the effective settings
  * @minor:  minor number; set by ctl
  * @device: device node; set by ctl
- * @opens:  open files on this node; -1: shall be destroyed, -2: is being removed
+ * @opens:  open files on this node, or why there can be none: DSM_OPENS_
  * @active: the coordinator confirmed that every member knows the region and its members
  * @late:   this node was not there when its members were fixed
  * @named:  somebody said which pages are homed here: they stay
@@ -112,7 +117,7 @@ int dsm_node_logp(struct dsm_node *n, struct dsm_ioc_logp *a);
 /* ---- regions ---- */
 int dsm_node_region_create(struct dsm_node *n, struct dsm_ioc_region *arg, const char *policy,
 			   kuid_t uid, kgid_t gid, struct dsm_errtxt *err);
-int dsm_node_region_destroy(struct dsm_node *n, const char *name, struct dsm_errtxt *err);
+int dsm_node_region_destroy(struct dsm_node *n, const char *name, u32 id, struct dsm_errtxt *err);
 /* Reference or ERR_PTR(-ENOENT). id 0 and next: the first. */
 struct dsm_region *dsm_node_region_get(struct dsm_node *n, u32 id, bool next);
 struct dsm_region *dsm_node_region_by_minor(struct dsm_node *n, int minor);

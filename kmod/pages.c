@@ -100,6 +100,23 @@ struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame)
 }
 
 /**
+ * dsm_shell_page_served() - a page that a peer's message needs
+ * @r:     region, its members fixed
+ * @idx:   page index below its length
+ * @frame: the frame is needed too
+ *
+ * Whatever thread serves a peer has no part in it: what it pays for, and may have, does not count. Nor can it be
+ * refused: the peer has done nothing wrong.
+ *
+ * Context: process, no lock held; sleeps until there is memory.
+ * Return: page.
+ */
+struct dsm_page *dsm_shell_page_served(struct dsm_region *r, u32 idx, bool frame)
+{
+	return get(r, idx, frame, GFP_KERNEL | __GFP_NOFAIL);
+}
+
+/**
  * dsm_shell_page_spare() - a page's structure and frame, if that costs nobody his memory
  * @r:   region, its members fixed
  * @idx: page index below its length

@@ -448,7 +448,7 @@ void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc)
  * acquire.
  *
  * Context: process; waits for other nodes.
- * Return: 0; -ENOTCONN; -ENXIO it is being destroyed; -EHOSTDOWN; -EINTR; -EOPNOTSUPP algo=array, and
+ * Return: 0; -ENOTCONN; -ENXIO it is being destroyed, or this node leaves; -EHOSTDOWN; -EINTR; -EOPNOTSUPP algo=array, and
  * this node came too late, or there are more nodes than entries; -EBUSY level=1, and another process has it open.
  */
 int dsm_node_region_open(struct dsm_region *r)
@@ -460,9 +460,14 @@ int dsm_node_region_open(struct dsm_region *r)
 				    r->name);
 		return -EOPNOTSUPP;
 	}
-	/* Negative: being destroyed. */
+	/* Negative: being destroyed, or this node leaves. */
 	if (!atomic_inc_unless_negative(&r->opens))
 		return -ENXIO;
+	/* A region that came after dsm_node_leave() had looked at all: what is counted here is seen there, or this is. */
+	if (atomic_read(&r->node->state) == DSM_MEMBER_LEAVING) {
+		dsm_node_region_close(r);
+		return -ENOTCONN;
+	}
 	/*
 	 * Knowing the members here does not mean that they know: a message
 	 * to one that does not would be taken for a malformed one.
@@ -524,8 +529,10 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
 	unsigned long idx;
 	u64 homed = 0;
 
-	xa_for_each(&r->table, idx, p)
+	xa_for_each(&r->table, idx, p) {
 		homed += READ_ONCE(p->home) == n->engine->self && READ_ONCE(p->frame);
+		cond_resched();
+	}
 	return homed;
 }
 
@@ -545,8 +552,10 @@ u64 dsm_region_living_pages(struct dsm_region *r)
 	struct dsm_page *p;
 	unsigned long idx;
 
-	xa_for_each(&r->table, idx, p)
+	xa_for_each(&r->table, idx, p) {
 		living += dsm_shell_only_copy(p) && READ_ONCE(p->home) != n->engine->self;
+		cond_resched();
+	}
 	return living;
 }
 
@@ -572,8 +581,10 @@ void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info
 	info->mode = r->mode;
 	info->opens = max(atomic_read(&r->opens), 0);
 	info->touched_pages = 0;
-	xa_for_each(&r->table, idx, p)
+	xa_for_each(&r->table, idx, p) {
 		info->touched_pages++;
+		cond_resched();
+	}
 	info->homed_pages = dsm_region_homed_pages(r);
 	info->members = members_of(r);
 	strscpy(info->policy, r->policy, sizeof(info->policy));

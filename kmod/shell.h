@@ -257,6 +257,7 @@ int dsm_pages_init(void);
 void dsm_pages_exit(void);
 void dsm_shell_page_free(struct dsm_page *p);
 struct dsm_page *dsm_shell_page(struct dsm_region *r, u32 idx, bool frame);
+struct dsm_page *dsm_shell_page_served(struct dsm_region *r, u32 idx, bool frame);
 struct dsm_page *dsm_shell_page_spare(struct dsm_region *r, u32 idx);
 
 /* ---- process.c: regions with level=1 ---- */

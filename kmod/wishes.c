@@ -158,15 +158,16 @@ int dsm_node_region_create(struct dsm_node *n, struct dsm_ioc_region *arg, const
  * dsm_node_region_destroy() - remove a region from all members
  * @n:    node
  * @name: its name
+ * @id:   its id, or 0: whichever has this name
  * @err:  text
  *
  * Context: process; waits killably.
  * Return: 0; -ENOENT; -EBUSY open on the node that @err names; -ENOTCONN; -EHOSTDOWN; -ENOMEM;
  * -EINTR.
  */
-int dsm_node_region_destroy(struct dsm_node *n, const char *name, struct dsm_errtxt *err)
+int dsm_node_region_destroy(struct dsm_node *n, const char *name, u32 id, struct dsm_errtxt *err)
 {
-	struct dsm_wire_region desc = {};
+	struct dsm_wire_region desc = { .id = cpu_to_le32(id) };
 
 	strscpy((char *)desc.name, name, sizeof(desc.name));
 	return region_op(n, DSM_CONTROL_DESTROY, &desc, err);

@@ -233,7 +233,7 @@ void dsm_array_try(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions
 		return;
 	}
 	dsm_rlock_set_state(e, l, DSM_RLOCK_QUEUEING);
-	l->xid = ++e->next_xid;
+	l->xid = dsm_xid_next(e);
 	l->asked = 0;
 	write_entry(e, l, s, l->put | WANTED, true, acts);
 	if (!l->asked)

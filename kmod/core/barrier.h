@@ -19,6 +19,7 @@
 /**
  * struct dsm_barrier - one key, at its manager or at a node whose threads come
  * @by_key:       in the key table
+ * @heard:        last loss that it was told of: &struct dsm_engine.losses
  * @idle:         in the list of idle barriers while nobody is inside, oldest first; else empty
  * @arrivals:     struct dsm_request: manager: arrived, not departed; elsewhere: reports of
  *                others, to be passed on
@@ -51,6 +52,7 @@
  */
 struct dsm_barrier {
 	struct hlist_node by_key;
+	u32 heard;
 	struct list_head idle;
 	struct list_head arrivals;
 	u64 key;

@@ -346,7 +346,7 @@ int dsm_bcast_on_told(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct 
 				     .sum = le64_to_cpu(told.sum), .until = e->now_ns + e->bcast->wait_ns };
 	h->awaited = true;
 	/* This request is answered. */
-	p->xid = ++e->next_xid;
+	p->xid = dsm_xid_next(e);
 	alarm(e, acts);
 	return 0;
 }

@@ -41,7 +41,7 @@ static struct dsm_msgbuf *open_to(struct dsm_engine *e, u16 to)
 	const struct dsm_wire_direct head = {};
 	struct dsm_msgbuf *m;
 
-	*q = (struct dsm_request){ .type = DSM_MSG_CSM_NOTICE, .node = to, .xid = ++e->next_xid };
+	*q = (struct dsm_request){ .type = DSM_MSG_CSM_NOTICE, .node = to, .xid = dsm_xid_next(e) };
 	list_add_tail(&q->cont.link, &e->csm.sent[to]);
 	m = dsm_msg_new(e, to, DSM_CLASS_REQ, DSM_MSG_CSM_NOTICE, 0, q->xid);
 	dsm_wire_put(m, &head, sizeof(head));

@@ -65,8 +65,6 @@ void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 /* Who may have a copy, as an acknowledgement tells it. */
 u64 dsm_csm_sharers(const struct dsm_engine *e, const struct dsm_page *p);
 /* Each fetch that waits for @p is answered in a step of its own. */
-void dsm_csm_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
-void dsm_csm_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts);
 int dsm_csm_on_home_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			    struct dsm_reader *r, struct dsm_actions *acts);
 void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,

@@ -44,7 +44,7 @@ bool dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 	if (dsm_page_has_word(p) && !dsm_page_moves(p))
 		return dsm_dir_upgrade(e, p, acts);
 	dsm_page_set_state(p, DSM_PAGE_UPG);
-	p->xid = ++e->next_xid;
+	p->xid = dsm_xid_next(e);
 	dsm_count_many(e, p->space, migration_attempts, dsm_page_moves(p));
 	dsm_act_send(acts, message(e, p, DSM_CLASS_REQ, DSM_MSG_CSM_UPGRADE, p->xid));
 	return true;
@@ -298,7 +298,7 @@ static struct dsm_msgbuf *drop_message(struct dsm_engine *e, const struct dsm_pa
 			return dsm_wire_room(list[i]) >= sizeof(__le32) ? list[i] : NULL;
 	if (*n == DROP_MSGS)
 		return NULL;
-	list[*n] = dsm_msg_new(e, p->home, DSM_CLASS_REQ, DSM_MSG_CSM_DROP, p->space->id, ++e->next_xid);
+	list[*n] = dsm_msg_new(e, p->home, DSM_CLASS_REQ, DSM_MSG_CSM_DROP, p->space->id, dsm_xid_next(e));
 	dsm_wire_put(list[*n], &head, sizeof(head));
 	return list[(*n)++];
 }

@@ -68,7 +68,7 @@ static void lose(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *a
 {
 	dsm_page_set_state(p, DSM_PAGE_LOST);
 	dsm_count(e, p->space, pages_lost);
-	dsm_csm_replay(e, p, acts);
+	dsm_page_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 }
 
@@ -138,7 +138,7 @@ void dsm_csm_entered(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct
 	if (p->state == DSM_PAGE_HOME && owner != DSM_NO_NODE && !dsm_csm_has_back(e, p))
 		dsm_csm_want_from(e, p, owner, acts);
 	else if (doubted)
-		dsm_csm_replay(e, p, acts);
+		dsm_page_replay(e, p, acts);
 }
 
 /**
@@ -162,31 +162,6 @@ void dsm_csm_want(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *
 				p->space->id, 0);
 		dsm_wire_put(m, &body, sizeof(body));
 		dsm_act_send(acts, m);
-	}
-}
-
-/**
- * dsm_csm_replay() - answer the fetches that waited for a page
- * @e:    engine
- * @p:    page
- * @acts: actions
- *
- * Each in a step of its own: they may be as many as there are nodes, and of several pages.
- *
- * Context: engine lock held.
- */
-void dsm_csm_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
-{
-	struct dsm_request *q, *tmp;
-
-	if (!(p->flags & DSM_PF_DEFERRED))
-		return;
-	p->flags &= ~DSM_PF_DEFERRED;
-	list_for_each_entry_safe(q, tmp, &e->deferred, cont.link) {
-		if (q->region != p->space->id || q->value != p->idx)
-			continue;
-		list_del(&q->cont.link);
-		dsm_ready(e, acts, &q->cont, DSM_CONT_REQUEST);
 	}
 }
 
@@ -216,26 +191,8 @@ void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 	} else {
 		dsm_page_set_state(p, DSM_PAGE_HOME);
 	}
-	dsm_csm_replay(e, p, acts);
+	dsm_page_replay(e, p, acts);
 	dsm_page_wake(p, acts);
-}
-
-/**
- * dsm_csm_serve() - a fetch that had to wait is answered
- * @e:    engine
- * @q:    request, in no list; consumed
- * @acts: actions
- *
- * Context: engine lock held.
- */
-void dsm_csm_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
-{
-	struct dsm_page *p = dsm_page_find(e, q->region, q->value);
-	const struct dsm_asker to = dsm_page_asker(q);
-
-	dsm_pool_give(e, DSM_POOL_REQUEST, q);
-	if (p && dsm_engine_alive(e, to.node))
-		dsm_page_serve(e, p, &to, acts);
 }
 
 /* ---- messages ---- */
@@ -317,7 +274,7 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 	if (!data) {
 		p->sharers = 0;
 		dsm_page_set_state(p, DSM_PAGE_HOME);
-		dsm_csm_replay(e, p, acts);
+		dsm_page_replay(e, p, acts);
 		dsm_page_wake(p, acts);
 		return 0;
 	}
@@ -332,7 +289,7 @@ static int on_back(struct dsm_engine *e, struct dsm_page *p, u16 from, const u8 
 	} else {
 		ack_back(e, p, from, acts);
 	}
-	dsm_csm_replay(e, p, acts);
+	dsm_page_replay(e, p, acts);
 	dsm_page_wake(p, acts);
 	return 0;
 }

@@ -6,7 +6,6 @@
  */
 #include "page.h"
 #include "bcast.h"
-#include "csm.h"
 
 static bool is_deferred(struct dsm_engine *e, const struct dsm_page *p, u16 from)
 {
@@ -80,22 +79,20 @@ struct dsm_asker dsm_page_asker(const struct dsm_request *q)
 }
 
 /**
- * dsm_page_replay() - answer the fetches that waited for this page's own
+ * dsm_page_replay() - answer the fetches that waited for a page
  * @e:    engine
- * @p:    page, its fetch is answered
+ * @p:    page; nothing that they waited for is under way any more
  * @acts: actions
+ *
+ * Each in a step of its own: they may be as many as there are nodes, and of as many pages as one READ brings, and a
+ * step has memory for a few messages.
  *
  * Context: engine lock held.
  */
 void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	struct dsm_request *q, *tmp;
-	struct dsm_asker to;
 
-	if (dsm_page_is_csm(p)) {
-		dsm_csm_replay(e, p, acts);
-		return;
-	}
 	if (!(p->flags & DSM_PF_DEFERRED))
 		return;
 	p->flags &= ~DSM_PF_DEFERRED;
@@ -103,10 +100,24 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 		if (q->region != p->space->id || q->value != p->idx)
 			continue;
 		list_del(&q->cont.link);
-		to = dsm_page_asker(q);
-		/* Who is lost gets nothing: it would never give it back. */
-		if (dsm_engine_alive(e, to.node))
-			dsm_page_serve(e, p, &to, acts);
-		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+		dsm_ready(e, acts, &q->cont, DSM_CONT_REQUEST);
 	}
+}
+
+/**
+ * dsm_page_serve_deferred() - a fetch that had to wait is answered
+ * @e:    engine
+ * @q:    request, in no list; consumed
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_serve_deferred(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts)
+{
+	struct dsm_page *p = dsm_page_find(e, q->region, q->value);
+	const struct dsm_asker to = dsm_page_asker(q);
+
+	dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	if (p && dsm_engine_alive(e, to.node))
+		dsm_page_serve(e, p, &to, acts);
 }

@@ -149,7 +149,7 @@ bool dsm_dir_enter(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 		return false;
 	if (!is_known(e, p)) {
 		p->dir |= DSM_DIR_BUSY;
-		p->xid = ++e->next_xid;
+		p->xid = dsm_xid_next(e);
 		dsm_act_send(acts, message(e, manager_of(p), DSM_CLASS_REQ, DSM_MSG_CSM_WHERE, p, p->xid, &none));
 	} else if (p->dir & DSM_DIR_IN || p->space->dir.late) {
 		begin(e, p, LOOK, 0, acts);

@@ -40,16 +40,14 @@ void dsm_actions_init(struct dsm_actions *acts)
  * dsm_engine_init() - an engine without peers and regions
  * @e:      memory of the engine
  * @tables: DSM_KEY_TABLES * DSM_KEY_BUCKETS zeroed list heads
- * @shell:  back pointer
  *
  * Context: any; nobody else uses @e yet.
  */
-void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shell)
+void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables)
 {
 	u32 i;
 
 	memset(e, 0, sizeof(*e));
-	e->shell = shell;
 	e->self = DSM_NO_NODE;
 	e->log_cap = LOG_CAP;
 	e->lock_cap = LOCK_CAP;
@@ -83,14 +81,31 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shel
 }
 
 /**
+ * dsm_xid_next() - an id for a request or a transfer
+ * @e: engine
+ *
+ * Context: engine lock held.
+ * Return: never 0, which says that nothing is under way.
+ */
+u32 dsm_xid_next(struct dsm_engine *e)
+{
+	if (!++e->next_xid)
+		++e->next_xid;
+	return e->next_xid;
+}
+
+/**
  * dsm_engine_set_self() - the node id is known
  * @e:    engine
- * @self: id below DSM_MAX_NODES
+ * @self: id below DSM_MAX_NODES; each peer tells it again
  *
- * Context: engine lock held, before the first region.
+ * Context: engine lock held, the first time before the first region.
  */
 void dsm_engine_set_self(struct dsm_engine *e, u16 self)
 {
+	/* As a peer that comes up it would be forgotten as a user of its regions. */
+	if (e->self == self)
+		return;
 	e->self = self;
 	dsm_engine_peer_up(e, self);
 }
@@ -448,7 +463,7 @@ static void run_cont(struct dsm_engine *e, struct dsm_cont *c, struct dsm_action
 	default:
 		q = container_of(c, struct dsm_request, cont);
 		if (q->type == DSM_MSG_FETCH)
-			dsm_csm_serve(e, q, acts);
+			dsm_page_serve_deferred(e, q, acts);
 		else if (q->type == DSM_MSG_BAR_ARRIVE || q->type == DSM_MSG_BAR_DEPART)
 			dsm_barrier_serve(e, q, acts);
 		else
@@ -528,57 +543,55 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 	dsm_request_peer_lost(e, node, acts);
 }
 
-static u32 freed_keys(const struct dsm_engine *e)
+/* Told of this loss from now on, and for the first time. */
+static bool hears(u32 *heard, u32 loss)
 {
-	return e->pool[DSM_POOL_LOCK].count + e->pool[DSM_POOL_BARRIER].count +
-	       e->pool[DSM_POOL_FLAG].count + e->pool[DSM_POOL_RLOCK].count;
+	bool first = *heard != loss;
+
+	*heard = loss;
+	return first;
 }
 
 /**
- * dsm_engine_lose_bucket() - a peer is gone: the objects of one hash chain
+ * dsm_engine_lose_key() - a peer is gone: one object of a hash chain
  * @e:      engine
  * @node:   peer
+ * @loss:   &struct dsm_engine.losses, counted up by the caller for this loss
  * @bucket: 0 to DSM_KEY_BUCKETS - 1
- * @skip:   objects of the chain done before
  * @acts:   actions
  *
+ * Objects come and go between two calls, so none has a place in the chain: each remembers what it was told of. When two
+ * losses are told of in turns, an object may hear of one of them again.
+ *
  * Context: engine lock held, after dsm_engine_peer_lost().
- * Return: @skip for the next call, -1 at the end of the chain.
+ * Return: false if all objects of the chain had been told before.
  */
-int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
-			   struct dsm_actions *acts)
+bool dsm_engine_lose_key(struct dsm_engine *e, u16 node, u32 loss, u32 bucket, struct dsm_actions *acts)
 {
 	struct dsm_barrier *b;
 	struct dsm_rlock *rl;
 	struct dsm_lock *l;
 	struct dsm_flag *f;
-	u32 before = freed_keys(e);
-	int n = 0;
 
 	hlist_for_each_entry(l, &e->locks[bucket], by_key)
-		if (n++ == skip) {
+		if (hears(&l->heard, loss)) {
 			dsm_lock_peer_lost(e, l, node, acts);
-			goto one_done;
+			return true;
 		}
 	hlist_for_each_entry(b, &e->barriers[bucket], by_key)
-		if (n++ == skip) {
+		if (hears(&b->heard, loss)) {
 			dsm_barrier_peer_lost(e, b, node, acts);
-			goto one_done;
+			return true;
 		}
 	hlist_for_each_entry(f, &e->flags[bucket], by_key)
-		if (n++ == skip) {
+		if (hears(&f->heard, loss)) {
 			dsm_flag_peer_lost(e, f, node, acts);
-			goto one_done;
+			return true;
 		}
 	hlist_for_each_entry(rl, &e->rlocks[bucket], by_key)
-		if (n++ == skip) {
+		if (hears(&rl->heard, loss)) {
 			dsm_rlock_peer_lost(e, rl, node, acts);
-			goto one_done;
+			return true;
 		}
-	return -1;
-one_done:
-	/* An object that was freed has made room for its successor. */
-	if (freed_keys(e) > before)
-		return skip;
-	return skip + 1;
+	return false;
 }

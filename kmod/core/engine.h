@@ -457,11 +457,11 @@ struct dsm_letters {
 
 /**
  * struct dsm_engine - all protocol state of one node
- * @shell:       back pointer, for the shell
  * @self:        this node's id; DSM_NO_NODE until it is known
  * @n_nodes:     highest id ever seen + 1
  * @alive:       bitmap of the nodes that can be reached, @self included
  * @next_xid:    last request id given out
+ * @losses:      losses of peers that key objects were told of
  * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the
  *               shell
  * @lock_max:    lock objects from which on no peer gets a token of a further key
@@ -539,11 +539,11 @@ struct dsm_letters {
  * Everything here is guarded by the one engine lock of the shell.
  */
 struct dsm_engine {
-	void *shell;
 	u16 self;
 	u16 n_nodes;
 	u64 alive;
 	u32 next_xid;
+	u32 losses;
 	u32 lock_cap;
 	u32 lock_max;
 	u32 flag_cap;
@@ -628,7 +628,7 @@ struct dsm_engine {
 
 /* ---- set-up ---- */
 /* tables: DSM_KEY_TABLES * DSM_KEY_BUCKETS hlist heads, zeroed, owned by the shell. */
-void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables, void *shell);
+void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables);
 void dsm_engine_set_self(struct dsm_engine *e, u16 self);
 void dsm_engine_peer_up(struct dsm_engine *e, u16 node);
 /* A peer says goodbye: nothing runs there any more that others could wait for. */
@@ -670,14 +670,14 @@ int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
 void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts);
 /*
  * A peer is lost: pulls and requests. The shell then feeds, in steps of their own, every page
- * (dsm_page_peer_lost()) and every key object (dsm_engine_lose_bucket()).
+ * (dsm_page_peer_lost()) and every key object (dsm_engine_lose_key()).
  */
 void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
-int dsm_engine_lose_bucket(struct dsm_engine *e, u16 node, u32 bucket, int skip,
-			   struct dsm_actions *acts);
+bool dsm_engine_lose_key(struct dsm_engine *e, u16 node, u32 loss, u32 bucket, struct dsm_actions *acts);
 
 /* ---- internal helpers shared by the units ---- */
 bool dsm_engine_alive(const struct dsm_engine *e, u16 node);
+u32 dsm_xid_next(struct dsm_engine *e);
 struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region,
 			       u32 xid);
 void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m);

@@ -45,7 +45,7 @@ static void send_fetch(struct dsm_engine *e, struct dsm_page *p, u16 owner, stru
 	/* I8: no fetch while an own diff is unacknowledged (L17). */
 	dsm_assert(!(p->flags & DSM_PF_UNACKED));
 	p->flags &= ~DSM_PF_READ;
-	p->xid = ++e->next_xid;
+	p->xid = dsm_xid_next(e);
 	m = dsm_msg_new(e, p->home, DSM_CLASS_REQ, DSM_MSG_FETCH, p->space->id, p->xid);
 	/* A merge needs the bytes beside the frame, not in it. */
 	if (p->space->policy.fetch != DSM_FETCH_COPY && p->state == DSM_PAGE_FET) {
@@ -107,7 +107,7 @@ static struct dsm_xfer *start_read(struct dsm_engine *e, struct dsm_page *p,
 	x->status = 0;
 	x->region = p->space->id;
 	x->idx = p->idx;
-	x->xid = ++e->next_xid;
+	x->xid = dsm_xid_next(e);
 	add_seg(x, p, merge ? dsm_pool_take(e, DSM_POOL_TWIN) : p->frame);
 	dsm_act_xfer(acts, x);
 	return x;
@@ -190,6 +190,9 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		struct dsm_key key;
 		bool read;
 
+		/* A home that has settled its part of a region that ends is asked for nothing any more. */
+		if (p->space->closing || p->space->dir.ending)
+			continue;
 		if (p->state != DSM_PAGE_INV || dsm_fetch_must_wait(p) ||
 		    !dsm_engine_alive(e, p->home) ||
 		    (must_enter(p) && !dsm_engine_alive(e, dsm_page_manager(p->space, p->idx))))

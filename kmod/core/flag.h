@@ -12,6 +12,7 @@
 /**
  * struct dsm_flag - one key at its manager; exists while set or waited for
  * @by_key:  in the key table
+ * @heard:   last loss that it was told of: &struct dsm_engine.losses
  * @waiters: struct dsm_request: WAIT requests, oldest first
  * @key:     as the callers gave it; fixed
  * @region:  region id; fixed
@@ -21,6 +22,7 @@
  */
 struct dsm_flag {
 	struct hlist_node by_key;
+	u32 heard;
 	struct list_head waiters;
 	u64 key;
 	u32 region;

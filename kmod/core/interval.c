@@ -203,7 +203,10 @@ static void trim(struct dsm_engine *e, u16 node)
 		drop_log(e, node, low);
 }
 
-/* Over the cap: forget the oldest half of the longest log, applied or not by others. */
+/*
+ * Over the cap: forget the oldest half of the longest log, applied or not by others, nor here: who only manages keys may
+ * never acquire anything. What is lost here is made good as what others have lost: by invalidating all.
+ */
 static void enforce_cap(struct dsm_engine *e)
 {
 	u16 k, longest = 0;
@@ -212,19 +215,32 @@ static void enforce_cap(struct dsm_engine *e)
 	if (e->log_records <= e->log_cap)
 		return;
 	for (k = 0; k < e->n_nodes; k++) {
-		u64 len = e->applied[k] - min(e->applied[k], e->floor[k]);
+		u64 len = e->known[k] - min(e->known[k], e->floor[k]);
 
 		if (len > most) {
 			most = len;
 			longest = k;
 		}
 	}
-	if (most)
-		drop_log(e, longest, e->floor[longest] + (most + 1) / 2);
+	if (!most)
+		return;
+	drop_log(e, longest, e->floor[longest] + (most + 1) / 2);
+	if (e->applied[longest] < e->floor[longest]) {
+		e->applied[longest] = e->floor[longest];
+		e->inval_all = true;
+		e->stats.inval_all++;
+	}
+}
+
+/* A node that wrote may be one that this node never met: it left, and its id is above all others'. */
+static void heard_of(struct dsm_engine *e, u16 node)
+{
+	e->n_nodes = max_t(u16, e->n_nodes, node + 1);
 }
 
 static void log_add(struct dsm_engine *e, struct dsm_interval *rec)
 {
+	heard_of(e, rec->node);
 	list_add_tail(&rec->link, &e->log[rec->node]);
 	e->known[rec->node] = rec->seq;
 	e->log_records++;
@@ -328,6 +344,8 @@ int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct ds
 
 		dsm_reader_take(r, &t, sizeof(t));
 		times[i] = le64_to_cpu(t);
+		if (t)
+			heard_of(e, i);
 	}
 	/* I16: nobody can know more of us than we do. */
 	if (times[e->self] > e->known[e->self])
@@ -393,6 +411,8 @@ bool dsm_know_board_time(struct dsm_engine *e, u16 peer, const u64 *times)
 		return false;
 	for (i = 0; i < DSM_MAX_NODES; i++) {
 		e->peer_known[peer][i] = max(e->peer_known[peer][i], times[i]);
+		if (times[i])
+			heard_of(e, i);
 		if (times[i] > e->known[i])
 			complete = false;
 	}
@@ -425,7 +445,7 @@ bool dsm_know_ahead_of(const struct dsm_engine *e, u16 peer)
 static void send_pull(struct dsm_engine *e, u16 peer, struct dsm_actions *acts)
 {
 	struct dsm_msgbuf *m =
-		dsm_msg_new(e, peer, DSM_CLASS_REQ, DSM_MSG_INTERVAL_PULL, 0, ++e->next_xid);
+		dsm_msg_new(e, peer, DSM_CLASS_REQ, DSM_MSG_INTERVAL_PULL, 0, dsm_xid_next(e));
 
 	dsm_know_put_time(e, m, e->self);
 	dsm_act_send(acts, m);

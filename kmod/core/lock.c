@@ -176,7 +176,7 @@ void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struc
 		.status = cpu_to_le32(status),
 		.serial = cpu_to_le64(l->epoch),
 	};
-	struct dsm_msgbuf *m = dsm_msg_new(e, dst, class, type, l->region, ++e->next_xid);
+	struct dsm_msgbuf *m = dsm_msg_new(e, dst, class, type, l->region, dsm_xid_next(e));
 
 	dsm_wire_put(m, &body, sizeof(body));
 	if (type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN)

@@ -45,6 +45,7 @@ enum dsm_lock_state {
 /**
  * struct dsm_lock - one key at this node
  * @by_key:  in the key table
+ * @heard:   last loss that it was told of: &struct dsm_engine.losses
  * @list:    held list or cached list (LRU), else empty
  * @cont:    waits for a pull or a release
  * @waiters: local threads, oldest first
@@ -74,6 +75,7 @@ enum dsm_lock_state {
  */
 struct dsm_lock {
 	struct hlist_node by_key;
+	u32 heard;
 	struct list_head list;
 	struct dsm_cont cont;
 	struct list_head waiters;

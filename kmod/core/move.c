@@ -325,7 +325,8 @@ int dsm_move_on_back(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 	memcpy(&rec, r->pos, sizeof(rec));
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(rec.idx));
 	if (!dsm_pipe_awaits(e, from, xid) || !p || !dsm_page_may_move(p) || p->home != from ||
-	    !(p->flags & DSM_PF_UNACKED) || home >= DSM_MAX_NODES || home == e->self)
+	    !(p->flags & DSM_PF_UNACKED) || home >= DSM_MAX_NODES || home == e->self ||
+	    len > DSM_DIFF_RECORD_MAX(DSM_PAGE_BYTES))	/* ours are never longer, nor has a pack room */
 		return -EPROTO;
 	p->home = home;
 	p->flags &= ~DSM_PF_HOMED;

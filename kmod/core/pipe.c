@@ -288,9 +288,8 @@ void dsm_pipe_send(struct dsm_engine *e, struct dsm_pack *k, struct dsm_actions 
 {
 	struct dsm_pipe *p = &e->pipe[k->home];
 	struct dsm_msgbuf *m = k->first, *next;
+	u32 xid = dsm_xid_next(e);
 
-	if (!++e->next_xid)
-		++e->next_xid;
 	for (; m; m = next) {
 		next = m->next;
 		m->next = NULL;
@@ -298,7 +297,7 @@ void dsm_pipe_send(struct dsm_engine *e, struct dsm_pack *k, struct dsm_actions 
 			dsm_direct_drop(e, m);
 			continue;
 		}
-		set_xid(m, e->next_xid);
+		set_xid(m, xid);
 		if (p->ready)
 			p->ready_end->next = m;
 		else

@@ -243,7 +243,7 @@ void dsm_rlock_send(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u8 op,
 {
 	struct dsm_wire_rlock body = { .key = cpu_to_le64(l->key), .op = op };
 	struct dsm_msgbuf *m = dsm_msg_new(e, dst, DSM_CLASS_REQ, DSM_MSG_RLOCK, l->region,
-					   ++e->next_xid);
+					   dsm_xid_next(e));
 
 	dsm_wire_put(m, &body, sizeof(body));
 	dsm_act_send(acts, m);

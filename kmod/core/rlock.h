@@ -107,6 +107,7 @@ enum dsm_rlock_state {
 /**
  * struct dsm_rlock - one key at a node that uses or manages it; stays as long as its region
  * @by_key:  in the key table
+ * @heard:   last loss that it was told of: &struct dsm_engine.losses
  * @by_word: in the table of words, once the word is known
  * @list:    held list, or empty
  * @cont:    waits for a pull or a release
@@ -146,6 +147,7 @@ enum dsm_rlock_state {
  */
 struct dsm_rlock {
 	struct hlist_node by_key;
+	u32 heard;
 	struct hlist_node by_word;
 	struct list_head list;
 	struct dsm_cont cont;

@@ -74,7 +74,7 @@ static void ask(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_
 	}
 	l->asked_of |= 1ull << node;
 	l->witness = node;
-	m = dsm_msg_new(e, node, DSM_CLASS_REQ, DSM_MSG_RLOCK, l->region, ++e->next_xid);
+	m = dsm_msg_new(e, node, DSM_CLASS_REQ, DSM_MSG_RLOCK, l->region, dsm_xid_next(e));
 	dsm_wire_put(m, &body, sizeof(body));
 	dsm_act_send(acts, m);
 }

@@ -36,7 +36,7 @@ void dsm_rsync_announce(struct dsm_engine *e, u16 node, struct dsm_actions *acts
 		return;
 	body.addr = cpu_to_le64(e->rsync->mail_key.addr);
 	body.rkey = cpu_to_le32(e->rsync->mail_key.rkey);
-	m = dsm_msg_new(e, node, DSM_CLASS_REQ, DSM_MSG_RSYNC_KEY, 0, ++e->next_xid);
+	m = dsm_msg_new(e, node, DSM_CLASS_REQ, DSM_MSG_RSYNC_KEY, 0, dsm_xid_next(e));
 	dsm_wire_put(m, &body, sizeof(body));
 	dsm_act_send(acts, m);
 }
@@ -90,7 +90,7 @@ struct dsm_xfer *dsm_rsync_xfer(struct dsm_engine *e, u8 op, u8 kind, u16 dst, u
 	x->status = 0;
 	x->region = region;
 	x->idx = 0;
-	x->xid = ++e->next_xid;
+	x->xid = dsm_xid_next(e);
 	x->owned = 0;
 	x->then = NULL;
 	return x;

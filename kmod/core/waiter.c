@@ -45,9 +45,7 @@ struct hlist_head *dsm_request_bucket(struct dsm_engine *e, u32 xid)
  */
 void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer)
 {
-	if (!++e->next_xid)
-		++e->next_xid;
-	dsm_request_share(e, w, peer, e->next_xid);
+	dsm_request_share(e, w, peer, dsm_xid_next(e));
 }
 
 /**

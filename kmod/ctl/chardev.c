@@ -29,10 +29,13 @@ static struct dsm_region *attached(const struct dsm_file *f)
 	return smp_load_acquire(&f->region);
 }
 
-/* The node can have been given a wider mode by hand: what the region was created with holds. */
+/*
+ * The node can have been given a wider mode by hand: what the region was created with holds. Access mode 3 opens for
+ * ioctl alone, which needs both rights (open(2)).
+ */
 static int check_mode(const struct dsm_region *r, fmode_t fmode)
 {
-	umode_t want = (fmode & FMODE_READ ? 4 : 0) | (fmode & FMODE_WRITE ? 2 : 0);
+	umode_t want = (fmode & FMODE_READ ? 4 : 0) | (fmode & FMODE_WRITE ? 2 : 0) ?: 6;
 	umode_t have = r->mode;
 
 	if (uid_eq(current_fsuid(), r->owner))

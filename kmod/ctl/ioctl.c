@@ -306,6 +306,7 @@ static int run_region_destroy(struct dsm_ioctl_call *c)
 	struct dsm_ioc_region_destroy *a = &c->arg.destroy;
 	struct dsm_region *r;
 	bool allowed;
+	u32 id;
 	int ret = check_flags(c, a->flags, 0);
 
 	if (ret)
@@ -321,10 +322,11 @@ static int run_region_destroy(struct dsm_ioctl_call *c)
 	if (!r)
 		return refuse(c, -ENOENT, "there is no region %s: see dsmctl region list", a->name);
 	allowed = uid_eq(current_fsuid(), r->owner) || capable(CAP_SYS_ADMIN);
+	id = r->id;
 	dsm_node_region_put(r);
 	if (!allowed)
 		return refuse(c, -EPERM, "region %s belongs to another user", a->name);
-	return dsm_node_region_destroy(node_of(c), a->name, &c->err);
+	return dsm_node_region_destroy(node_of(c), a->name, id, &c->err);
 }
 
 /* Which region is meant; 0 means the file's own, and does not attach /dev/dsm. */
@@ -569,7 +571,7 @@ static void put_errtxt(const struct ioctl_row *row, struct dsm_ioctl_call *c, in
 static void take_back(const struct ioctl_row *row, struct dsm_ioctl_call *c)
 {
 	if (row->run == run_region_create)
-		dsm_node_region_destroy(node_of(c), c->arg.region.name, &c->err);
+		dsm_node_region_destroy(node_of(c), c->arg.region.name, c->arg.region.id, &c->err);
 	else if (row->run == run_join)
 		dsm_node_leave(node_of(c), DSM_LEAVE_FORCE, &c->err);
 }

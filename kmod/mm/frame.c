@@ -60,19 +60,27 @@ void dsm_mm_frame_free(struct page *frame)
  * Device I/O takes pins or plain references, depending on the kernel. One reference is the
  * module's, one belongs to each page-table entry; any other counts as a pin. A thread in the
  * middle of a fault and a message that still carries the frame count too, which costs the
- * caller no more than keeping the twin.
+ * caller no more than keeping the twin. So does an entry that comes or goes meanwhile: it changes
+ * two numbers, which are not read at once.
  *
  * Context: any.
  * Return: true if the frame may be written by others than the CPUs' page tables.
  */
 bool dsm_mm_frame_pinned(struct page *frame)
 {
+	int entries, references;
+
 	/*
 	 * Pairs with the barrier in the kernel's lockless get_user_pages(): that one takes its
 	 * reference, then reads the entry again; we changed the entry, then read the
 	 * references.
 	 */
 	smp_mb();
-	return folio_maybe_dma_pinned(page_folio(frame)) ||
-	       page_count(frame) > dsm_compat_mapcount(frame) + 1;
+	if (folio_maybe_dma_pinned(page_folio(frame)))
+		return true;
+	entries = dsm_compat_mapcount(frame);
+	smp_rmb();	/* an entry that comes is in the references first, one that goes is in them longer */
+	references = page_count(frame);
+	smp_rmb();	/* what went between the two made room for somebody else's */
+	return references > entries + 1 || dsm_compat_mapcount(frame) != entries;
 }

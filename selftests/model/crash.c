@@ -72,7 +72,8 @@ void lose_step(struct node *n)
 {
 	struct dsm_actions acts;
 	u32 bucket, k;
-	int step, skip = 0;
+	bool more;
+	int step;
 
 	/* Before the loss is told, what was under way comes back. */
 	for (k = 0; n->losing < 0 && k < w.n_reading; k++)
@@ -88,6 +89,7 @@ void lose_step(struct node *n)
 		n->losing = 0;
 		drop_messages(n);
 		dsm_engine_peer_lost(&n->e, w.crashed, &acts);
+		n->e.losses++;
 		step_end(n, &acts);
 		return;
 	}
@@ -110,9 +112,9 @@ void lose_step(struct node *n)
 	if (bucket_done(n, step, bucket))
 		return;
 	say("%c: keys of bucket %u after the loss", 'A' + node_id(n), bucket);
-	while (skip >= 0) {
+	do {
 		step_begin(n, &acts);
-		skip = dsm_engine_lose_bucket(&n->e, w.crashed, bucket, skip, &acts);
+		more = dsm_engine_lose_key(&n->e, w.crashed, n->e.losses, bucket, &acts);
 		step_end(n, &acts);
-	}
+	} while (more);
 }

@@ -385,7 +385,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		struct node *n = &w.node[i];
 
 		make_space(n, &n->space, l->nodes, page_is_sc(0));
-		dsm_engine_init(&n->e, n->tables, n);
+		dsm_engine_init(&n->e, n->tables);
 		dsm_engine_set_self(&n->e, i);
 		for (k = 0; k < l->nodes; k++)
 			dsm_engine_peer_up(&n->e, k);

@@ -69,6 +69,17 @@ static void region_is_found_by_its_id_only(void **state)
 	assert_null(dsm_space_find(e, WORLD_REGION + 64));
 }
 
+static void reg_peer_that_comes_up_leaves_this_node_a_user(void **state)
+{
+	struct dsm_engine *e = world_engine(A);
+	u64 users = w.node[A].space.users;
+
+	assert_true(users & 1u << A);
+	dsm_engine_set_self(e, A);
+	dsm_engine_peer_up(e, B);
+	assert_int_equal(w.node[A].space.users, users & ~(1u << B));
+}
+
 static void request_ids_are_never_zero(void **state)
 {
 	struct dsm_engine *e = world_engine(A);
@@ -91,6 +102,8 @@ static void request_ids_are_never_zero(void **state)
 	assert_true(one.done);
 	assert_int_equal(one.status, -EHOSTDOWN);
 	assert_false(dsm_waiter_cancel(e, &one));
+	e->next_xid = 0xffffffff;
+	assert_int_equal(dsm_xid_next(e), 1);
 }
 
 static void managers_of_locks_barriers_and_flags_are_spread_apart(void **state)
@@ -526,6 +539,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(start3, pools_are_filled_to_what_a_step_may_take),
 		T(start2, region_is_found_by_its_id_only),
+		T(start2, reg_peer_that_comes_up_leaves_this_node_a_user),
 		T(start2, request_ids_are_never_zero),
 		T(start3, managers_of_locks_barriers_and_flags_are_spread_apart),
 		T(start3, message_of_a_lost_node_is_not_looked_at),

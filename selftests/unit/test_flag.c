@@ -353,6 +353,44 @@ static void loss_of_a_node_that_never_used_the_region_ends_no_wait(void **state)
 	}
 }
 
+/* Flags of one chain, of which each goes as soon as it was told. */
+static void reg_flag_that_goes_meanwhile_hides_none_from_a_loss(void **state)
+{
+	struct dsm_engine *e = world_engine(A);
+	u32 bucket = dsm_hash_key(WORLD_REGION, K) % DSM_KEY_BUCKETS, n = 0, loss;
+	struct dsm_waiter wait[3];
+	u64 key = K;
+
+	for (; n < 3; key++) {
+		if (dsm_hash_key(WORLD_REGION, key) % DSM_KEY_BUCKETS != bucket ||
+		    dsm_manager(&w.node[A].space, DSM_MSG_FLAG_OP, key) != A)
+			continue;
+		K = key;
+		begin(B, DSM_FLAG_WAIT, &wait[n++]);
+		world_run();
+	}
+	dsm_engine_peer_lost(e, C, world_begin(A));
+	world_end(A);
+	loss = ++e->losses;
+	assert_true(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
+	world_end(A);
+	/* The chain's first is told, and another step frees it. */
+	world_run();
+	assert_true(wait[2].done);
+	assert_true(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
+	world_end(A);
+	world_run();
+	assert_true(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
+	world_end(A);
+	world_run();
+	assert_false(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
+	world_end(A);
+	for (n = 0; n < 3; n++) {
+		assert_true(wait[n].done);
+		assert_int_equal(wait[n].status, -EHOSTDOWN);
+	}
+}
+
 static void newcomer_with_the_id_of_a_lost_user_is_another(void **state)
 {
 	struct dsm_waiter wait;
@@ -567,6 +605,7 @@ int main(void)
 		T(wait_that_begins_after_the_loss_fails_unless_the_flag_is_set),
 		T(loss_that_the_waiter_has_heard_of_does_not_end_its_wait),
 		cmocka_unit_test(loss_of_a_node_that_never_used_the_region_ends_no_wait),
+		T(reg_flag_that_goes_meanwhile_hides_none_from_a_loss),
 		T(newcomer_with_the_id_of_a_lost_user_is_another),
 		T(waits_of_a_node_above_the_limit_are_refused),
 		T(requests_that_pass_are_limited_too),

@@ -376,6 +376,50 @@ static void log_over_its_cap_forgets_and_who_lacks_it_invalidates(void **state)
 	world_msg_free(m);
 }
 
+/* Who manages keys and uses none never acquires. */
+static void reg_log_of_a_node_that_never_acquires_has_its_cap_too(void **state)
+{
+	struct dsm_engine *b = world_engine(B);
+	struct dsm_msgbuf *m;
+	u32 i;
+
+	world_load(B, 0, 1);
+	b->log_cap = 8;
+	for (i = 0; i < 40; i++) {
+		write_intervals(A, 1);
+		m = tell(A, B);
+		take(B, A, m);
+		world_msg_free(m);
+		assert_true(b->log_records <= 8);
+	}
+	assert_int_equal(b->known[A], 40);
+	assert_int_equal(b->applied[A], b->floor[A]);
+	assert_true(b->inval_all);
+	assert_int_equal(world_acquire(B), 1);
+	assert_int_equal(b->applied[A], 40);
+}
+
+/* It has left before this node came, with an id above all that came since. */
+static void reg_time_of_a_node_never_met_is_taken(void **state)
+{
+	struct dsm_engine *b = world_engine(B);
+	struct dsm_wire_know head = { .nodes = cpu_to_le16(6) };
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_INTERVALS, 0, 0);
+	__le64 times[6] = { [5] = cpu_to_le64(3) };
+
+	dsm_wire_put(m, &head, sizeof(head));
+	dsm_wire_put(m, times, sizeof(times));
+	m->data[1] |= DSM_HDR_INVAL_ALL;
+	assert_int_equal(take(B, A, m), 1);
+	world_msg_free(m);
+	assert_int_equal(b->known[5], 3);
+	/* And passed on. */
+	m = tell(B, C);
+	assert_int_equal(take(C, B, m), 1);
+	world_msg_free(m);
+	assert_int_equal(world_engine(C)->known[5], 3);
+}
+
 static void peer_that_comes_up_is_taken_to_know_nothing(void **state)
 {
 	struct dsm_msgbuf *m;
@@ -515,6 +559,8 @@ int main(void)
 		T(start3, record_that_all_have_and_have_applied_is_forgotten),
 		T(start3, lost_node_is_not_waited_for_in_the_log),
 		T(start3, log_over_its_cap_forgets_and_who_lacks_it_invalidates),
+		T(start2, reg_log_of_a_node_that_never_acquires_has_its_cap_too),
+		T(start3, reg_time_of_a_node_never_met_is_taken),
 		T(start2, peer_that_comes_up_is_taken_to_know_nothing),
 		T(start3, acquire_unmaps_what_the_notices_name),
 		T(start2, notice_of_an_unknown_region_or_page_is_skipped),

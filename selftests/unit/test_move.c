@@ -313,6 +313,33 @@ static void diffs_given_back_by_liars_are_refused(void **state)
 	assert_int_equal(world_engine(C)->rel_done, world_engine(C)->rel_seq);
 }
 
+/* Sound, and too long for a pack with its own header. */
+static void reg_diff_given_back_that_no_writer_makes_is_refused(void **state)
+{
+	const u32 runs = 1600, bytes = runs * (sizeof(struct dsm_wire_run) + 1);
+	struct dsm_wire_record rec = { .enc = DSM_DIFF_RUNS, .nruns = cpu_to_le16(runs), .bytes = cpu_to_le32(bytes) };
+	struct dsm_wire_back body = { .home = cpu_to_le16(B) };
+	struct dsm_msgbuf *m;
+	const u8 *record;
+	u32 i, idx;
+
+	diff_to_old_home();
+	m = world_forge(DSM_MSG_DIFF_BACK, WORLD_REGION, le32_to_cpu(world_hdr(DSM_MSG_DIFF_BACK)->xid));
+	dsm_wire_put(m, &body, sizeof(body));
+	record = m->data + m->len;
+	dsm_wire_put(m, &rec, sizeof(rec));
+	for (i = 0; i < runs; i++) {
+		const struct dsm_wire_run run = { .off = cpu_to_le16(2 * i) };
+
+		dsm_wire_put(m, &run, sizeof(run));
+	}
+	for (i = 0; i < runs; i++)
+		dsm_wire_put(m, "x", 1);
+	assert_int_equal(dsm_diff_check(record, sizeof(rec) + bytes, DSM_PAGE_BYTES, &idx), sizeof(rec) + bytes);
+	assert_int_equal(world_inject(C, A, m), -EPROTO);
+	world_run();
+}
+
 static void too_many_moves(struct dsm_wire_hdr *hdr, u8 *body)
 {
 	((struct dsm_wire_moved *)(body + sizeof(struct dsm_wire_page)))->moves = DSM_MOVES_MAX + 1;
@@ -450,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_diff_finds_the_new_home, start, stop),
 		cmocka_unit_test_setup_teardown(a_diff_whose_new_home_is_lost_fails, start, stop),
 		cmocka_unit_test_setup_teardown(diffs_given_back_by_liars_are_refused, start, stop),
+		cmocka_unit_test_setup_teardown(reg_diff_given_back_that_no_writer_makes_is_refused, start, stop),
 		cmocka_unit_test_setup_teardown(homes_that_nobody_asked_for_are_refused, start, stop),
 		cmocka_unit_test_setup_teardown(a_page_to_be_claimed_anew_goes_to_who_touches_it, start, stop),
 		cmocka_unit_test_setup_teardown(reg_a_page_is_claimed_anew_after_its_last_move, start, stop),

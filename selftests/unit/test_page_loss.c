@@ -118,6 +118,7 @@ static void fetch_at_a_winner_whose_claim_is_under_way_is_deferred(void **state)
 	assert_int_equal(world_count(DSM_MSG_PAGE), 1);
 	world_deliver(DSM_MSG_PAGE);
 	assert_int_equal(world_page(B, 0)->state, DSM_PAGE_HOME);
+	world_run();
 	assert_int_equal(world_count(DSM_MSG_PAGE), 2);
 	assert_true(list_empty(&world_engine(B)->deferred));
 	w.held[DSM_MSG_PAGE] = false;
@@ -153,6 +154,8 @@ static void claim_whose_manager_is_lost_fails_and_answers_who_waited(void **stat
 	assert_int_equal(world_inject(B, C, m), 0);
 	world_lose(A);
 	assert_int_equal(world_page(B, 0)->state, DSM_PAGE_INV);
+	w.held[DSM_MSG_PAGE] = true;
+	world_run();
 	assert_true(list_empty(&world_engine(B)->deferred));
 	assert_int_equal(world_count(DSM_MSG_PAGE), 1);
 	assert_int_equal(((struct dsm_wire_page *)world_body(DSM_MSG_PAGE))->status, DSM_PAGE_STATUS_NACK);

@@ -541,7 +541,8 @@ static inline void world_run(void)
 /* One survivor learns of the loss of @node. */
 static inline void world_learn_loss(u16 at, u16 node)
 {
-	u32 i;
+	u32 i, loss;
+	bool more;
 
 	for (i = w.n_fly; i--;)
 		if (w.fly[i].m->dst == at && w.fly[i].src == node)
@@ -556,14 +557,12 @@ static inline void world_learn_loss(u16 at, u16 node)
 			dsm_page_peer_lost(world_engine(at), w.node[at].page[i], node, world_begin(at));
 			world_end(at);
 		}
-	for (i = 0; i < DSM_KEY_BUCKETS; i++) {
-		int skip = 0;
-
-		while (skip >= 0) {
-			skip = dsm_engine_lose_bucket(world_engine(at), node, i, skip, world_begin(at));
+	loss = ++world_engine(at)->losses;
+	for (i = 0; i < DSM_KEY_BUCKETS; i++)
+		do {
+			more = dsm_engine_lose_key(world_engine(at), node, loss, i, world_begin(at));
 			world_end(at);
-		}
-	}
+		} while (more);
 	dsm_moves_peer_lost(world_engine(at), node);
 }
 
@@ -610,7 +609,7 @@ static inline void world_start_with(u32 nodes, u8 home)
 
 		n->tables = calloc(DSM_KEY_TABLES * DSM_KEY_BUCKETS, sizeof(*n->tables));
 		assert_non_null(n->tables);
-		dsm_engine_init(&n->e, n->tables, n);
+		dsm_engine_init(&n->e, n->tables);
 		dsm_engine_set_self(&n->e, i);
 		for (k = 0; k < nodes; k++)
 			dsm_engine_peer_up(&n->e, k);
