@@ -161,6 +161,8 @@ static void lose_keys(struct dsm_node *n, u16 node)
 	u32 bucket, loss;
 	bool more;
 
+	/* One at a time: each object remembers only the last loss that it was told of. */
+	mutex_lock(&n->losing);
 	spin_lock(&n->lock);
 	loss = ++n->engine->losses;
 	spin_unlock(&n->lock);
@@ -170,6 +172,7 @@ static void lose_keys(struct dsm_node *n, u16 node)
 			more = dsm_engine_lose_key(n->engine, node, loss, bucket, &acts);
 			dsm_step_end(n, &acts);
 		} while (more);
+	mutex_unlock(&n->losing);
 }
 
 /*
@@ -377,6 +380,7 @@ static void init_locks(struct dsm_node *n)
 	spin_lock_init(&n->lock);
 	mutex_init(&n->regions_lock);
 	mutex_init(&n->making);
+	mutex_init(&n->losing);
 	init_rwsem(&n->net_lock);
 	xa_init(&n->regions);
 	init_waitqueue_head(&n->changed);

@@ -126,6 +126,7 @@ struct dsm_alarm {
  * @regions:   struct dsm_region by id
  * @regions_lock: serialises changes of @regions and the making of lock tables, and a region's counters' move to @stats
  * @making:    held while a region appears, and while its device file goes
+ * @losing:    held while locks, barriers and flags are told that a peer is lost: of one peer after the other
  * @page_queues: threads waiting for a page, by dsm_page_bucket()
  * @changed:   woken when membership changes, or @wishing is 0
  * @wishing:   callers that make regions or remove them
@@ -171,6 +172,7 @@ struct dsm_node {
 	struct xarray regions;
 	struct mutex regions_lock;
 	struct mutex making;
+	struct mutex losing;
 	wait_queue_head_t page_queues[DSM_PAGE_QUEUES];
 	wait_queue_head_t changed;
 	atomic_t wishing;

@@ -560,8 +560,8 @@ static bool hears(u32 *heard, u32 loss)
  * @bucket: 0 to DSM_KEY_BUCKETS - 1
  * @acts:   actions
  *
- * Objects come and go between two calls, so none has a place in the chain: each remembers what it was told of. When two
- * losses are told of in turns, an object may hear of one of them again.
+ * Objects come and go between two calls, so none has a place in the chain: each remembers what it was told of last. So losses
+ * are told of one after the other.
  *
  * Context: engine lock held, after dsm_engine_peer_lost().
  * Return: false if all objects of the chain had been told before.

@@ -22,6 +22,7 @@ static void reply_late(struct dsm_engine *e, u32 region, u32 idx, u64 need,
 	if (!to->rkey || !dsm_engine_alive(e, to->node))
 		return;
 	m = dsm_msg_new(e, to->node, DSM_CLASS_RSP, DSM_MSG_PAGE, region, to->xid);
+	m->raddr = to->raddr;
 	m->rkey = to->rkey;
 	dsm_wire_put(m, &body, sizeof(body));
 	dsm_count(e, NULL, pages_sent);
@@ -52,6 +53,7 @@ int dsm_page_on_late_fetch(struct dsm_engine *e, u16 from, const u8 *msg, u32 le
 	if (!dsm_reader_done(&r) || hdr.type != DSM_MSG_FETCH)
 		return -EPROTO;
 	to.xid = le32_to_cpu(hdr.xid);
+	to.raddr = le64_to_cpu(fetch.sink.addr);
 	to.rkey = le32_to_cpu(fetch.sink.rkey);
 	reply_late(e, le32_to_cpu(hdr.region), le32_to_cpu(fetch.idx), le64_to_cpu(fetch.need), &to,
 		   acts);

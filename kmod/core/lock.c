@@ -237,8 +237,13 @@ static void enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
 
 	while (e->n_cached > e->lock_cap) {
 		l = list_first_entry(&e->cached, struct dsm_lock, list);
-		if (!dsm_engine_alive(e, l->manager))
-			return;
+		/* Nobody takes it; it goes with its region. */
+		if (!dsm_engine_alive(e, l->manager)) {
+			if (!chances--)
+				return;
+			list_move_tail(&l->list, &e->cached);
+			continue;
+		}
 		/* Its place in the list knows nothing of what happened in the slot. */
 		if (l->slots && chances && dsm_slot_used(l->slots, l->slot)) {
 			chances--;
@@ -497,21 +502,31 @@ bool dsm_lock_has_token(const struct dsm_lock *l)
 
 /**
  * dsm_lock_stray() - a token came after this node had been told that it was lost
- * @e:    engine
- * @l:    lock, state NONE
- * @acts: actions
+ * @e:        engine
+ * @l:        lock, state NONE
+ * @from:     who had it
+ * @complete: all that @from knows came with it
+ * @acts:     actions
  *
  * Context: engine lock held.
  */
-void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
+void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, u16 from, bool complete,
+		    struct dsm_actions *acts)
 {
-	if (l->manager == e->self) {
+	bool mine = l->manager == e->self;
+
+	if (mine)
 		dsm_lockman_found(e, l);
+	if (!complete) {
+		/* A thread of this node may be the next to have it, or the knowledge goes on with it. */
+		set_state(e, l, mine ? DSM_LOCK_WAITING : DSM_LOCK_RETURNING);
+		dsm_pull(e, from, &l->cont, mine ? DSM_CONT_GRANTED : DSM_CONT_RETURNED, acts);
+	} else if (mine) {
 		dsm_lock_granted(e, l, acts);
-		return;
+	} else {
+		set_state(e, l, DSM_LOCK_RETURNING);
+		wait_release(e, l, DSM_CONT_RETURNED, acts);
 	}
-	set_state(e, l, DSM_LOCK_RETURNING);
-	wait_release(e, l, DSM_CONT_RETURNED, acts);
 }
 
 /**

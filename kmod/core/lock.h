@@ -139,7 +139,8 @@ bool dsm_lock_has_token(const struct dsm_lock *l);
 /* Out of its slot, if it is in one; its state says whether a process holds it. */
 void dsm_lock_recall(struct dsm_engine *e, struct dsm_lock *l);
 /* The token came although nobody here waits: hand it back to the manager. */
-void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts);
+void dsm_lock_stray(struct dsm_engine *e, struct dsm_lock *l, u16 from, bool complete,
+		    struct dsm_actions *acts);
 /* The token and all its notices are here. */
 void dsm_lock_granted(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts);
 void dsm_lock_refused(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts);

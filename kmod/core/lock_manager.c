@@ -180,9 +180,9 @@ static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost,
 	u16 node;
 	u8 i;
 
-	/* A try under way may have got the token. */
+	/* A try under way may have got the token: it is asked, and concerned by what is lost before all have answered. */
 	if (l->flags & DSM_LOCKF_TRY_OUT)
-		nodes |= 1ull << l->trying;
+		order_add(l, l->trying);
 	for (i = 0; i < l->n_order; i++)
 		nodes |= 1ull << l->order[i];
 	nodes &= e->alive & ~(1ull << e->self);
@@ -218,6 +218,8 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 	u8 i;
 
 	drop_queued(e, l, 1ull << node);
+	/* Who has its number later knows of no probe. */
+	l->asked &= ~(1ull << node);
 	/* The answer to a try may have sent the token to the lost node. */
 	concerned = l->flags & DSM_LOCKF_TRY_OUT && l->trying == node;
 	for (i = 0; i < l->n_order; i++)
@@ -296,7 +298,7 @@ static void on_grant(struct dsm_engine *e, u16 from, const struct dsm_wire_lock 
 	if (l->flags & DSM_LOCKF_PROBING)
 		l->token = e->self;
 	if (l->state != DSM_LOCK_WAITING) {
-		dsm_lock_stray(e, l, acts);
+		dsm_lock_stray(e, l, from, complete, acts);
 		return;
 	}
 	dsm_lock_came(e, l, le64_to_cpu(body->serial));
@@ -407,8 +409,7 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 			return -EPROTO;
 	}
 	/* A key of which its manager had lost a holder is remembered for good (dsm_lock_put()): nobody honest asks of so many. */
-	if (!to_manager && hdr->type != DSM_MSG_LOCK_GRANT && e->n_locks / 2 >= e->lock_max &&
-	    !dsm_lock_find(e, s->id, key))
+	if (!to_manager && e->n_locks / 2 >= e->lock_max && !dsm_lock_find(e, s->id, key))
 		return -EPROTO;
 	l = dsm_lock_get(e, s, key);
 	if (to_manager)

@@ -645,6 +645,12 @@ void dsm_rlock_peer_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node,
 	l->askers &= ~(1ull << node);
 	l->reporters &= ~(1ull << node);
 	dsm_rlock_doubt_lost(e, l, node, acts);
+	/* Who has its number later did not ask for this lock; who came after it, only the manager can find out. */
+	if (!(l->flags & DSM_RLOCKF_ARRAY) && l->next == node) {
+		l->next = DSM_NO_NODE;
+		if (l->manager != node)
+			dsm_rlock_report_broken(e, l, acts);
+	}
 	if (l->flags & DSM_RLOCKF_ARRAY) {
 		dsm_array_peer_lost(e, l, node, acts);
 	} else if (l->manager == node) {

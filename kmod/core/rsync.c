@@ -192,7 +192,8 @@ struct dsm_xfer *dsm_rsync_read(struct dsm_engine *e, u16 from, u8 kind, u32 reg
 {
 	struct dsm_xfer *x;
 
-	if (!e->mail_key[from].rkey || !dsm_engine_alive(e, from))
+	/* What a word says may be no node at all. */
+	if (!dsm_engine_alive(e, from) || !e->mail_key[from].rkey)
 		return NULL;
 	x = dsm_rsync_xfer(e, DSM_XFER_READ, kind, from, region);
 	x->rkey = e->mail_key[from].rkey;

@@ -89,6 +89,9 @@ static unsigned long look_at(struct dsm_peer *peer, unsigned long now, bool beat
 	if (peer->state == DSM_PEER_UP)
 		look_at_transfers(peer, now, bound);
 	if (dsm_peer_is_self(peer)) {
+		/* Once it is not up its id may go at any time. */
+		if (peer->state != DSM_PEER_UP)
+			return due;
 		/* What waited for the network device; a node that leaves cannot wait until somebody sets it up. */
 		if (READ_ONCE(net->stopping) && !dsm_link_is_up(peer))
 			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ENETDOWN, "the network device is down");

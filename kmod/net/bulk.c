@@ -265,7 +265,8 @@ static u32 joining(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
 {
 	u32 n = 0, bytes = 0, least = least_of(msg);
 
-	if (!least || !peer->bulk.rkey)
+	/* Without transfers our queue pairs take two elements each; the peer may keep a ring all the same. */
+	if (!least || !peer->bulk.rkey || !peer->net->one_sided)
 		return 0;
 	for (; msg && n < DSM_BULK_MESSAGES && bytes + msg->len <= DSM_BULK_BYTES; msg = msg->next) {
 		if (!may_join(to_tx(msg)))

@@ -256,9 +256,10 @@ static bool serve_peer(struct dsm_net *net, u16 node, bool look)
 	smp_mb__after_atomic();
 	if (!peer)
 		return false;
+	/* Sends first: the node's mark is gone, so a handler of the others that is short of memory would not find theirs. */
+	all &= serve_now(&peer->tx_cq, false, &found);
 	all &= serve_now(&peer->qp[DSM_VC_B].rx_cq, look, &found);
 	all &= serve_now(&peer->qp[DSM_VC_P].rx_cq, look, &found);
-	all &= serve_now(&peer->tx_cq, false, &found);
 	if (!all)
 		set_bit(node, net->fired);
 	dsm_peer_put(peer);

@@ -215,9 +215,11 @@ static void send_parts(struct dsm_mcast *mc, const struct dsm_msgbuf *msg)
 void dsm_net_cast(struct dsm_net *net, struct dsm_msgbuf *msg)
 {
 	if (!dsm_net_hold(net)) {
-		/* It goes only when nobody holds the transport, or calls this. */
-		if (net->mcast)
-			send_parts(net->mcast, msg);
+		/* It goes only when nobody holds the transport, or calls this; it may come at any time, complete. */
+		struct dsm_mcast *mc = smp_load_acquire(&net->mcast);
+
+		if (mc)
+			send_parts(mc, msg);
 		dsm_net_release(net);
 	}
 	dsm_net_msg_free(net, msg);
@@ -433,7 +435,7 @@ static int open(struct dsm_net *net)
 	if (err)
 		destroy(mc);
 	else
-		net->mcast = mc;
+		smp_store_release(&net->mcast, mc);	/* pairs with dsm_net_cast() */
 	return err;
 }
 

@@ -539,18 +539,6 @@ const char *dsm_net_device(const struct dsm_net *net)
 }
 
 /**
- * dsm_net_has_one_sided() - can the device do transfers and registrations
- * @net: transport
- *
- * Context: any.
- * Return: true if so.
- */
-bool dsm_net_has_one_sided(const struct dsm_net *net)
-{
-	return net->one_sided;
-}
-
-/**
  * dsm_net_has_atomics() - can the device do compare-and-swap and fetch-and-add
  * @net: transport
  *

@@ -591,7 +591,6 @@ struct dsm_net {
 
 /* peer.c */
 struct dsm_peer *dsm_peer_new(struct dsm_net *net, bool active);
-void dsm_peer_get(struct dsm_peer *peer);
 void dsm_peer_put(struct dsm_peer *peer);
 struct dsm_peer *dsm_peer_find_any(struct dsm_net *net, u16 node);
 struct dsm_peer *dsm_peer_find(struct dsm_net *net, u16 node);

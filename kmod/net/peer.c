@@ -36,17 +36,6 @@ static void state_set(struct dsm_peer *peer, enum dsm_peer_state state)
 }
 
 /**
- * dsm_peer_get() - take another reference
- * @peer: peer the caller holds one to
- *
- * Context: any.
- */
-void dsm_peer_get(struct dsm_peer *peer)
-{
-	refcount_inc(&peer->ref);
-}
-
-/**
  * dsm_peer_put() - drop a reference
  * @peer: peer; not to be touched afterwards
  *

@@ -327,7 +327,7 @@ static bool is_possible(const struct dsm_net_ping *p)
  *
  * Context: process, no lock held; sleeps, killable. At most 2 s for any one answer.
  * Return: 0; -EINVAL: something of @p out of its bounds; -EMSGSIZE: too long to go inline;
- *         -EOPNOTSUPP: the node keeps no ring;
+ *         -EOPNOTSUPP: the node keeps no ring, or the device cannot write to it;
  *         -EHOSTDOWN: the node is not up, or was lost; -EBUSY: another run to it is going on;
  *         -ETIMEDOUT: no answer; -EINTR: killed.
  */
@@ -346,8 +346,8 @@ int dsm_net_ping(struct dsm_net *net, struct dsm_net_ping *p)
 	if (err)
 		goto out;
 	longest = max(p->bytes, p->one_way ? 0 : p->answer_bytes) + DSM_HDR_BYTES;
-	/* Once known it is not forgotten. */
-	if (p->mech == DSM_NET_BULK && !READ_ONCE(peer->bulk.rkey))
+	/* Once known the key is not forgotten. */
+	if (p->mech == DSM_NET_BULK && !(net->one_sided && READ_ONCE(peer->bulk.rkey)))
 		err = -EOPNOTSUPP;
 	else if (p->mech == DSM_NET_INLINE &&
 	    longest > min(peer->qp[DSM_VC_Q].inline_bytes, peer->qp[DSM_VC_P].inline_bytes))

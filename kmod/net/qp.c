@@ -252,17 +252,14 @@ void dsm_qp_error(struct dsm_qp *qp, enum ib_wc_status status)
 	case IB_WC_RETRY_EXC_ERR:
 	case IB_WC_RNR_RETRY_EXC_ERR:
 	case IB_WC_RESP_TIMEOUT_ERR:
-		peer->stats.wc_errors++;
 		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -EHOSTDOWN,
 					"messages are not acknowledged");
 		break;
 	case IB_WC_LOC_QP_OP_ERR:
 		/* How soft-RoCE tells that it could not send, its link being down. */
-		peer->stats.wc_errors++;
 		dsm_resume_break_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, ib_wc_status_msg(status));
 		break;
 	default:
-		peer->stats.wc_errors++;
 		dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -ECONNRESET, ib_wc_status_msg(status));
 	}
 	spin_unlock_bh(&peer->lock);

@@ -179,7 +179,6 @@ static bool count_message(struct dsm_peer *peer, const struct dsm_net_tx *tx, bo
 	switch (tx->msg.data[0]) {
 	case DSM_MSG_PING:
 	case DSM_MSG_PONG:
-		stats->pings++;
 		return false;
 	case DSM_MSG_HEARTBEAT:
 		stats->heartbeats++;

@@ -112,9 +112,8 @@ struct dsm_net_config {
  * @wrs:           work requests they held
  * @signalled:     those whose completion was asked for
  * @rx_signals:    signals received
- * @pings:         PINGs and PONGs sent, likewise
  * @sends_inline:  messages that their work request held
- * @sends_batched: messages posted together with others in one doorbell
+ * @sends_batched: work requests of messages posted together with others in one doorbell
  * @sends_signalled: posts of messages whose completion was asked for
  * @bulks:         WRITEs of requests into the peer's ring
  * @sends_bulk:    requests in them
@@ -123,7 +122,6 @@ struct dsm_net_config {
  * @sink_misses:   requests that could not, since no registration was free
  * @resumes:       times that broken connections were made anew
  * @duplicates:    messages that came again after that
- * @wc_errors:     completions with an error other than a flush
  * @credits:       messages of each class that may be sent now; CTL: 0
  * @silent_ms:     time since anything was received
  */
@@ -145,7 +143,6 @@ struct dsm_net_peer_stats {
 	u64 wrs;
 	u64 signalled;
 	u64 rx_signals;
-	u64 pings;
 	u64 sends_inline;
 	u64 sends_batched;
 	u64 sends_signalled;
@@ -156,7 +153,6 @@ struct dsm_net_peer_stats {
 	u64 sink_misses;
 	u64 resumes;
 	u64 duplicates;
-	u64 wc_errors;
 	u32 credits[DSM_CLASS_COUNT];
 	u32 silent_ms;
 };
@@ -297,7 +293,6 @@ int dsm_net_self_open(struct dsm_net *net);
  * and fast registration of DSM_MR_PAGES pages? Without, dsm_net_mr_new() and
  * dsm_net_xfer() refuse.
  */
-bool dsm_net_has_one_sided(const struct dsm_net *net);
 /* Does it do atomics? (siw does not.) */
 bool dsm_net_has_atomics(const struct dsm_net *net);
 

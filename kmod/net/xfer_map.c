@@ -116,14 +116,14 @@ void dsm_xfer_expect(struct net_xfer *t)
 
 /**
  * dsm_xfer_brought_nothing() - is a transfer that the device told of as done not done?
- * @t: transfer
+ * @t: transfer; of other devices than those of software it is not asked, whose memory is theirs until it is unmapped
  *
  * Context: any.
  * Return: true if its answer never came.
  */
 bool dsm_xfer_brought_nothing(const struct net_xfer *t)
 {
-	return awaits_old(t) && t->old == nothing;
+	return t->peer->net->software && awaits_old(t) && t->old == nothing;
 }
 
 /**

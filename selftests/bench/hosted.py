@@ -7,6 +7,7 @@ import io
 import math
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest.mock
@@ -14,8 +15,10 @@ import xml.etree.ElementTree
 
 import goalstests
 from made import TOP, Cluster, Faked, Guests, Job, check, idle, printed, script
-from bench import host, papergoals, programs, seeds, tables, webpage
+from bench import host, output, papergoals, programs, seeds, tables, webpage
 from bench.results import heading
+
+USER = os.path.join(TOP, "build/user")
 
 
 def results():
@@ -351,10 +354,44 @@ def lower():
                  (2.0, 1.0, 5.0, [1.0, 2.0, 4.0, 5.0]), f"{facts}")
 
 
+def files():
+    """A file that cannot be written is found before anything is measured; an old one stays until a new one is whole."""
+    paper, said = script("papers"), io.StringIO()
+    with tempfile.TemporaryDirectory() as folder:
+        status = []
+        for path in (os.path.join(folder, "none", "a.json"), folder):
+            with unittest.mock.patch.object(sys, "argv", ["papers", "--json", path]), contextlib.redirect_stderr(said):
+                try:
+                    paper.arguments()
+                except SystemExit as e:
+                    status.append(e.code)
+        path = os.path.join(folder, "b.json")
+        with output.replacing(path) as f:
+            f.write("old")
+        try:
+            with output.replacing(path) as f:
+                f.write("half")
+                raise OSError("disk full")
+        except OSError:
+            pass
+        with open(path, encoding="utf-8") as f:
+            kept_text = f.read()
+        left = os.listdir(folder)
+    good = check("bench.files_early", status == [2, 2] and "there is no directory" in said.getvalue() and
+                 "is a directory" in said.getvalue(), f"{status}: {said.getvalue()}")
+    good &= check("bench.files_whole", kept_text == "old" and left == ["b.json"], f"{kept_text}, {left}")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ended = [subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+                 for words in ([f"{USER}/bin/dsmrun", "--local", "-n", "1", "echo", "x"], [f"{USER}/bin/dsmctl", "--help"],
+                               [f"{USER}/apps/plain/sor", "--size", "tiny"])]
+    return good & check("tools.full_disk", ended and all(e.returncode == 1 and "could be written" in e.stderr for e in ended),
+                        f"{[(e.args, e.returncode, e.stderr) for e in ended]}")
+
+
 def main():
     """All of them; True if all was well."""
     return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), members(),
-                replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.hopeless(), late(), nodes(), lower()])
+                replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.hopeless(), late(), nodes(), lower(), files()])
 
 
 if __name__ == "__main__":

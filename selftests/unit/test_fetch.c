@@ -435,7 +435,7 @@ static void every_answer_gives_the_sink_back(void **state)
 
 static void fetch_of_a_region_that_is_gone_gives_the_sink_back(void **state)
 {
-	struct dsm_wire_fetch body = { .need = cpu_to_le64(9), .sink.rkey = cpu_to_le32(7) };
+	struct dsm_wire_fetch body = { .need = cpu_to_le64(9), .sink = { cpu_to_le64(0x3001), cpu_to_le32(7) } };
 	struct dsm_msgbuf *m = world_forge(DSM_MSG_FETCH, 77, 5);
 	struct dsm_wire_page *answer;
 
@@ -448,6 +448,8 @@ static void fetch_of_a_region_that_is_gone_gives_the_sink_back(void **state)
 	assert_int_equal(answer->status, DSM_PAGE_STATUS_ZERO);
 	assert_int_equal(le64_to_cpu(answer->ver), 9);
 	assert_int_equal(w.fly[0].m->rkey, 7);
+	/* Which says, too, whether others share the key. */
+	assert_int_equal(w.fly[0].m->raddr, 0x3001);
 	/* Nobody waits where nothing was lent. */
 	memset(m->data + m->len - sizeof(body.sink), 0, sizeof(body.sink));
 	assert_int_equal(dsm_page_on_late_fetch(world_engine(A), B, m->data, m->len, world_begin(A)), 0);

@@ -190,6 +190,34 @@ static void set_with_more_knowledge_than_fits_waits_for_the_pull(void **state)
 	assert_int_equal(world_engine(B)->known[C], 300);
 }
 
+static void reg_wait_cancelled_while_its_knowledge_is_pulled(void **state)
+{
+	struct dsm_waiter wait;
+	u32 ready, i;
+
+	for (ready = 0; ready < 2; ready++) {
+		for (i = 0; i < 300; i++) {
+			world_store(C, 2, 0, i);
+			world_release(C);
+		}
+		w.held[DSM_MSG_INTERVALS] = true;
+		begin(C, DSM_FLAG_WAIT, &wait);
+		world_run();
+		if (ready) {
+			w.hold_run = true;
+			w.held[DSM_MSG_INTERVALS] = false;
+			world_run();
+		}
+		assert_true(cancel(C, &wait));
+		world_run();
+		w.hold_run = false;
+		w.held[DSM_MSG_INTERVALS] = false;
+		world_run();
+		assert_false(exists());
+		assert_int_equal(world_engine(A)->served[C], 0);
+	}
+}
+
 static void cancelled_wait_is_forgotten_at_the_manager(void **state)
 {
 	struct dsm_waiter wait, other;
@@ -597,6 +625,7 @@ int main(void)
 		T(waiter_of_a_flag_that_is_cleared_at_once_is_woken),
 		T(what_the_setter_wrote_is_seen_by_who_waited),
 		T(set_with_more_knowledge_than_fits_waits_for_the_pull),
+		T(reg_wait_cancelled_while_its_knowledge_is_pulled),
 		T(cancelled_wait_is_forgotten_at_the_manager),
 		T(cancel_that_crosses_the_answer_is_harmless),
 		T(result_of_a_reply_is_one_of_the_known),

@@ -331,6 +331,90 @@ static void second_loss_during_a_probe(void **state)
 	assert_int_equal(world_lock(A, K, 10), -EHOSTDOWN);
 }
 
+/* Whose try was out is asked as well: so its own loss ends the probe. */
+static void reg_try_that_is_lost_after_the_tail_ends_the_probe(void **state)
+{
+	struct dsm_waiter b;
+
+	world_lock(C, K, 30);
+	world_unlock(C, K, 30);
+	w.held[DSM_MSG_LOCK_TRY_PASS] = true;
+	world_lock_begin(B, K, &b, 20, true);
+	world_run();
+	w.held[DSM_MSG_LOCK_STATE] = true;
+	world_lose(C);
+	world_run();
+	assert_true(lock_at(A)->flags & DSM_LOCKF_PROBING);
+	world_lose(B);
+	world_run();
+	assert_false(lock_at(A)->flags & DSM_LOCKF_PROBING);
+	assert_int_equal(world_lock(A, K, 10), -EHOSTDOWN);
+}
+
+static void reg_token_that_a_try_got_outlives_two_losses(void **state)
+{
+	struct dsm_waiter d;
+
+	world_start(4);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	world_lock(B, K, 20);
+	world_unlock(B, K, 20);
+	world_lock(C, K, 30);
+	world_unlock(C, K, 30);
+	w.held[DSM_MSG_LOCK_TRY_DONE] = true;
+	world_lock_begin(3, K, &d, 40, true);
+	world_run();
+	assert_true(d.done);
+	assert_int_equal(d.status, 0);
+	w.held[DSM_MSG_LOCK_STATE] = true;
+	world_lose(B);
+	world_run();
+	world_lose(C);
+	memset(w.held, 0, sizeof(w.held));
+	world_run();
+	assert_false(lock_at(A)->flags & (DSM_LOCKF_PROBING | DSM_LOCKF_LOST));
+	assert_int_equal(lock_at(A)->tail, 3);
+	world_unlock(3, K, 40);
+	assert_int_equal(world_lock(A, K, 10), 0);
+	world_stop();
+}
+
+/* It goes on, and is used, only with all that its last holder knew. */
+static void reg_stray_token_waits_for_its_knowledge(void **state)
+{
+	struct dsm_waiter c, more;
+
+	world_start(4);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	world_lock(3, K, 40);
+	world_unlock(3, K, 40);
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	write_much(B);
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_run();
+	world_lose(3);
+	world_run();
+	assert_true(lock_at(A)->flags & DSM_LOCKF_LOST);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	w.held[DSM_MSG_INTERVALS] = true;
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_int_equal(world_lock_state(C, K), DSM_LOCK_RETURNING);
+	world_lock_begin(C, K, &more, 31, false);
+	world_run();
+	assert_false(more.done);
+	assert_true(lock_at(A)->flags & DSM_LOCKF_LOST);
+	w.held[DSM_MSG_INTERVALS] = false;
+	world_run();
+	assert_true(more.done);
+	assert_int_equal(more.status, 0);
+	assert_int_equal(world_engine(C)->known[B], 300);
+	world_stop();
+}
+
 /* ---- peers that break rules ---- */
 
 static int inject(u16 to, u16 from, u8 type, u16 node, u8 flags)
@@ -430,6 +514,9 @@ int main(void)
 		T(stray_token_goes_home),
 		cmocka_unit_test(loss_of_a_node_whose_try_is_out),
 		T(second_loss_during_a_probe),
+		T(reg_try_that_is_lost_after_the_tail_ends_the_probe),
+		cmocka_unit_test(reg_token_that_a_try_got_outlives_two_losses),
+		cmocka_unit_test(reg_stray_token_waits_for_its_knowledge),
 		T(second_token_is_refused),
 		T(return_of_a_token_one_does_not_have_is_refused),
 		T(pass_must_name_another_node),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../../uapi/dsm.h"
+#include "../output.h"
 #include "bench.h"
 
 static const struct test {
@@ -122,7 +123,7 @@ static int open_region(struct bench *b, const char *region)
 int main(int argc, char **argv)
 {
 	struct bench b = { .d = NULL };
-	const char *region = NULL;
+	const char *region = getenv("DSM_REGION");
 	char *end;
 	int c, i;
 
@@ -164,5 +165,5 @@ int main(int argc, char **argv)
 	}
 	if (b.d)
 		bench_check(dsm_close(b.d), "close");
-	return EXIT_SUCCESS;
+	return output_end("dsm-bench", EXIT_SUCCESS);
 }

@@ -76,6 +76,8 @@ int test_fetch(struct bench *b)
 
 	while (pages - pages / WARM_EVERY < trials && pages < 4096)
 		pages *= 2;
+	if (trials > pages - pages / WARM_EVERY)
+		trials = pages - pages / WARM_EVERY;
 	order = malloc(pages * sizeof(*order));
 	if (!order)
 		return -1;

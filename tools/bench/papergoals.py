@@ -20,7 +20,6 @@ POLICIES = (*FIXED, AUTO)	# all but sc
 OLD = ("preset=csm-none", "preset=hlrc-orig")
 FAST = ("sor", "matmul", "tsp", "water-nsquared", "gauss", "clu")
 SHARED = ("lu", "water-spatial", "barnes", "fft", "ocean", "em3d", "ilink")
-REPORTED = ("is", "radix")
 NODES, LU_NODES = 2, 4
 ONE = "home=first-touch"
 LU_WORDS = ("--pad", "0")	# columns of tiles have owners, two of whom share a page where they meet
@@ -249,9 +248,10 @@ def latest(runs):
 
 
 def of_presets(runs, name, words):
-    """Those of the program with these arguments under presets as they are, on as many nodes as the goals are of."""
+    """Those of the program with these arguments under presets as they are, on as many nodes as the goals are of: compared, or late."""
     return [run for run in runs if run["program"] == name and run["words"] == words and run["nodes"] == NODES
-            and run["threads"] == 1 and not run["thp"] and run["policy"] in POLICIES and run["own_homes"]]
+            and run["threads"] == 1 and not run["thp"] and run["policy"] in POLICIES and run["own_homes"]
+            and run.get("verified", True)]
 
 
 def evaluate(runs, names, words_of, refused, by_rows, dealt_words, late=()):

@@ -5,9 +5,12 @@
  * and twins are made before the time starts. Never has two writers of one page.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../uapi/dsm.h"
 #include "bench.h"
@@ -22,7 +25,8 @@ static void dirty(const struct bench *b, unsigned int pages, unsigned int runs, 
 	size_t step = BENCH_PAGE_BYTES / runs;
 	unsigned int i, r;
 
-	value += 1 + !(value + 1);
+	if (!++value)
+		value = 1;
 	for (i = 0; i < pages; i++)
 		for (r = 0; r < runs; r++)
 			memset(b->base + i * BENCH_PAGE_BYTES + r * step, value, bytes);
@@ -141,6 +145,8 @@ int test_runs(struct bench *b)
 	return 0;
 }
 
+static char usual[32];	/* bulk_min before the first change, or "" */
+
 static void set_bulk_min(const char *value)
 {
 	FILE *f = fopen(BULK_MIN, "w");
@@ -208,17 +214,37 @@ static void packs(const struct bench *b, const char *what, unsigned int pages, u
 	}
 }
 
+/* However the program ends: others use this machine's node too. Also in a handler of signals. */
+static void put_back(void)
+{
+	int fd = *usual ? open(BULK_MIN, O_WRONLY) : -1;
+
+	if (fd >= 0 && write(fd, usual, strlen(usual)) < 0)
+		perror("dsm-bench: " BULK_MIN);
+	if (fd >= 0)
+		close(fd);
+	*usual = '\0';
+}
+
+static void end(int sig)
+{
+	put_back();
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
 int test_packs(struct bench *b)
 {
-	char usual[32];
-
-	if (b->rank == 1)
+	if (b->rank == 1) {
 		get_bulk_min(usual, sizeof(usual));
+		atexit(put_back);
+		signal(SIGINT, end);
+		signal(SIGTERM, end);
+	}
 	prepare(b);
 	packs(b, "64_pages_of_32_runs", 64, 32, 8);
 	packs(b, "256_pages_of_128_runs", 256, 128, 8);
 	packs(b, "64_whole_pages", 64, 1, BENCH_PAGE_BYTES);
-	if (b->rank == 1)
-		set_bulk_min(usual);
+	put_back();
 	return 0;
 }

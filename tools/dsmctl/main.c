@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "../output.h"
 #include "dsmctl.h"
 
 #define DSMCTL_VERSION "0.1.0"
@@ -178,7 +179,7 @@ int main(int argc, char **argv)
 	name = argc > 1 ? argv[1] : "";
 
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
-		return help();
+		return output_end("dsmctl", help());
 	if (!strcmp(name, "--version"))
 		name = "version";
 	for (i = 0; i < COMMANDS; i++) {
@@ -186,9 +187,9 @@ int main(int argc, char **argv)
 			continue;
 		if (wants_help(argc - 1, argv + 1)) {
 			fputs(commands[i].help, stdout);
-			return 0;
+			return output_end("dsmctl", 0);
 		}
-		return commands[i].run(argc - 1, argv + 1);
+		return output_end("dsmctl", commands[i].run(argc - 1, argv + 1));
 	}
 	if (*name)
 		fprintf(stderr, "dsmctl: there is no command \"%s\"\n", name);

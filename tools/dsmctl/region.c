@@ -89,6 +89,8 @@ static int set_option(struct creation *new, const char *word)
 		return set_gid(arg, value);
 	if (key_len == 4 && !strncmp(word, "mode", 4)) {
 		ret = set_number("mode", value, 8, 0777, &number);
+		if (!ret && !number)
+			return usage("region", "mode=0 would let nobody use it");
 		arg->mode = (uint32_t)number;
 		return ret;
 	}

@@ -47,6 +47,9 @@ struct start {
 };
 
 int program_start(const struct start *start, pid_t *pid);
+/* Each rank has files here: as many as may be; and a program as many as its user gave it. */
+void files_raise(void);
+void files_restore(void);
 
 /* keep.c: what dsmrun is at the other end of ssh. */
 int keep(void);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../output.h"
 #include "dsmrun.h"
 
 #define EXIT_USAGE 2
@@ -194,5 +195,5 @@ int main(int argc, char **argv)
 	}
 	if (!ret && plan.ranks > RANKS_MAX)
 		ret = usage("more than 1024 processes in all", "");
-	return ret ? ret : run_all(&plan);
+	return ret ? ret : output_end("dsmrun", run_all(&plan));
 }

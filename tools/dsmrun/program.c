@@ -12,10 +12,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "dsmrun.h"
+
+/* As they were before files_raise(). */
+static struct rlimit files;
+
+void files_raise(void)
+{
+	struct rlimit all;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	all = files;
+	all.rlim_cur = all.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &all);
+}
+
+void files_restore(void)
+{
+	if (files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &files);
+}
 
 static void become(const struct start *start, int report)
 {
@@ -28,6 +49,7 @@ static void become(const struct start *start, int report)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	files_restore();
 	if (dup2(start->in, 0) >= 0 && dup2(start->out, 1) >= 0 && dup2(start->err, 2) >= 0 &&
 	    !setenv("DSM_RANK", start->rank, 1) && !setenv("DSM_RANKS", start->ranks, 1) &&
 	    (!start->node || !*start->node || !setenv("DSM_LOCAL_NODE", start->node, 1)))

@@ -311,6 +311,7 @@ int run_all(struct plan *plan)
 	run.children = calloc(room, sizeof(*run.children));
 	run.streams = calloc(room * 2, sizeof(*run.streams));
 	run.fds = calloc(room * 2 + 1, sizeof(*run.fds));
+	files_raise();
 	run.sigfd = watch_signals();
 	if (!run.children || !run.streams || !run.fds || run.sigfd < 0) {
 		fprintf(stderr, "dsmrun: out of memory or of files\n");

@@ -91,6 +91,7 @@ static void become_ssh(const struct host *host, int in, int out, int err)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	files_restore();
 	dup2(in, 0);
 	dup2(out, 1);
 	dup2(err, 2);

@@ -154,6 +154,9 @@ def _base_entries(kernel):
         archive.directory(d, 0o1777 if d.endswith("tmp") else 0o755)
     archive.file(os.path.join(HERE, "guest-init"), "/init", 0o755)
     archive.file(host_tool("agent.c", "-static"), "/sbin/agent", 0o755)
+    for path in ("/bin/busybox", *PROVIDERS):
+        if not os.path.exists(path):
+            raise kernels.KernelError(f"the guests need {path}: `tools/setup/need guest`")
     archive.file("/bin/busybox", "/bin/busybox", 0o755)
     archive.link("/bin/sh", "busybox")
     applets = subprocess.run(["/bin/busybox", "--list"], capture_output=True, text=True,

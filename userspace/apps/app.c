@@ -402,8 +402,11 @@ int main(int argc, char **argv)
 		wrong = verify();
 		print_result(wrong);
 		memory_roi_print(program->name, first.ranks);
-		fflush(stdout);
 		status = wrong ? 1 : 0;
+		if (fflush(stdout) || ferror(stdout)) {
+			fprintf(stderr, "%s: not all of the result could be written\n", program->name);
+			status = 1;
+		}
 	}
 	memory_close(&first);
 	return status;

@@ -88,6 +88,14 @@ bool dsm_queue_wake(struct dsm *d, uint64_t *queue, int *err)
 	return false;
 }
 
+/*
+ * It had left the flag for later. One that is set already, or whose waiter has gone, is never waited for again.
+ */
+void dsm_queue_repair(struct dsm *d, const uint64_t *queue)
+{
+	dsm_flag_set(d, flag_of(queue, queue[QUEUE_FIRST] - 1));
+}
+
 int dsm_queue_lock(struct dsm *d, uint64_t key, bool *mine)
 {
 	int ret;

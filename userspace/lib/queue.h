@@ -44,6 +44,9 @@ DSM_HIDDEN bool dsm_queue_leave(struct dsm *d, uint64_t *queue, uint64_t ticket)
  */
 DSM_HIDDEN bool dsm_queue_wake(struct dsm *d, uint64_t *queue, int *err);
 
+/* Under the lock, whose last holder was killed, perhaps within dsm_queue_wake(): who it was to wake is woken. */
+DSM_HIDDEN void dsm_queue_repair(struct dsm *d, const uint64_t *queue);
+
 /*
  * The lock, whatever signals come: 0; -EOWNERDEAD: taken, its last holder ended; else not taken.
  * *@mine: false if the calling thread held it before, which is as good.

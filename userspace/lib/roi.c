@@ -28,7 +28,7 @@ int dsm_roi_begin(struct dsm *d, unsigned int parties)
 {
 	uint64_t values[DSM_STAT_COUNT] = { 0 };
 	unsigned int i;
-	int ret;
+	int ret, end;
 
 	if (d->flags & DSM_RDONLY)
 		return dsm_error_set(EACCES, "dsm_roi_begin: %s is open for reading only", d->path);
@@ -39,19 +39,19 @@ int dsm_roi_begin(struct dsm *d, unsigned int parties)
 	ret = unclaim(d);
 	if (!ret)
 		ret = read_counters(d, values);
-	if (ret)
-		return dsm_error_set(-ret, "dsm_roi_begin: %s", d->path);
 	for (i = 0; i < DSM_STAT_COUNT; i++)
 		d->roi[i] = values[i];
 	d->roi_parties = parties;
-	return dsm_barrier(d, DSM_KEY_ROI, parties);
+	/* Where the others wait, whatever went wrong here. */
+	end = dsm_barrier(d, DSM_KEY_ROI, parties);
+	return ret ? dsm_error_set(-ret, "dsm_roi_begin: %s", d->path) : end;
 }
 
 int dsm_roi_end(struct dsm *d)
 {
 	uint64_t values[DSM_STAT_COUNT] = { 0 };
 	unsigned int i, parties = d->roi_parties;
-	int ret;
+	int ret, end;
 
 	if (!parties)
 		return dsm_error_set(EINVAL, "dsm_roi_end: %s: dsm_roi_begin() was not called", d->path);
@@ -60,12 +60,11 @@ int dsm_roi_end(struct dsm *d)
 	if (ret)
 		return ret;
 	ret = read_counters(d, values);
-	if (ret)
-		return dsm_error_set(-ret, "dsm_roi_end: %s", d->path);
 	for (i = 0; i < DSM_STAT_COUNT; i++)
 		d->roi[i] = values[i] - d->roi[i];
 	/* What others do after it is not to be in the counters of this node. */
-	return dsm_barrier(d, DSM_KEY_ROI, parties);
+	end = dsm_barrier(d, DSM_KEY_ROI, parties);
+	return ret ? dsm_error_set(-ret, "dsm_roi_end: %s", d->path) : end;
 }
 
 uint64_t dsm_roi_count(const struct dsm *d, unsigned int counter)

@@ -19,6 +19,7 @@ static int enter(struct dsm *d, const char *who, struct dsm_sem *s)
 				     (void *)s, d->path);
 	ret = dsm_queue_lock(d, (uintptr_t)s, &mine);
 	if (ret == -EOWNERDEAD) {
+		dsm_queue_repair(d, s->queue);
 		ret = dsm_lock_consistent(d, (uintptr_t)s);
 		if (ret)
 			dsm_unlock(d, (uintptr_t)s);

@@ -182,6 +182,8 @@ static void drop_span(struct dsm *d, unsigned int class, uint64_t page)
 	if (heap_runs_lock(d))
 		return;
 	unlink_span(d, class, page);
+	/* Who is killed from here on loses a block of these pages, and no span without its parts is left. */
+	heap_tag_set(d, page, heap_tag(HEAP_RUN, 0, pages));
 	for (uint64_t i = 1; i < pages; i++)
 		heap_tag_set(d, page + i, 0);
 	heap_runs_give(d, page, pages);
