@@ -306,15 +306,22 @@ int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, 
 	return err;
 }
 
+/*
+ * Highest id first: if this node is lost meanwhile, the next coordinator still knows the region, and whoever asks it
+ * again has the rest done.
+ */
 static void undo_broadcast(struct dsm_node *n, const struct dsm_wire_control *request, u8 op,
 			   u64 done)
 {
 	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL | __GFP_NOFAIL);
 
-	for (; done; done &= done - 1) {
+	while (done) {
+		u16 node = fls64(done) - 1;
+
 		*msg = *request;
 		msg->op = op;
-		dsm_control_call(n, __ffs64(done), msg);
+		dsm_control_call(n, node, msg);
+		done &= ~BIT_ULL(node);
 	}
 	kfree(msg);
 }
