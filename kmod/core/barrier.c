@@ -484,8 +484,11 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_request *init, bool complete,
 			bool alone, struct dsm_actions *acts)
 {
+	struct dsm_barrier *b = dsm_barrier_find(e, init->region, init->key);
 	struct dsm_request *q = dsm_served_new(e, init);
 
+	if (b)
+		q->gone = dsm_barrier_early_take(b, q);
 	if (dsm_served_too_many(e, q)) {
 		q->type = DSM_MSG_BAR_DEPART;
 		q->value = EDQUOT;
@@ -530,7 +533,8 @@ void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16
 			return;
 		}
 	}
-	dsm_barrier_mark_gone(e, node, xid);
+	if (!dsm_barrier_mark_gone(e, node, xid))
+		dsm_barrier_early_note(dsm_barrier_get(e, region, key), node, xid);
 }
 
 static bool are_sound(const struct dsm_engine *e, const struct dsm_wire_arrive *body,
@@ -640,6 +644,7 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 		dsm_barrier_node_peer_lost(e, b, node, root, acts);
 		return;
 	}
+	dsm_barrier_early_forget(b, node);
 	b->holders &= ~bit;
 	if (!b->seen) {
 		/* The next will be refused at the door: nobody may wait before it. */

@@ -16,6 +16,9 @@
 #include "engine.h"
 #include "tree.h"
 
+/* Threads of one key that end while their report is on its way, at most. */
+#define DSM_BARRIER_EARLY 8
+
 /**
  * struct dsm_barrier - one key, at its manager or at a node whose threads come
  * @by_key:       in the key table
@@ -47,6 +50,8 @@
  * @below:        length that @arrivals must have before all are here; not manager
  * @n_below:      its length; not manager
  * @tree:         by which the holders report; elsewhere: of the last departure
+ * @early:        threads that are gone whose report was not there, the last few: it may still come; manager
+ * @n_early:      how many there have been
  *
  * Guarded by the engine lock.
  */
@@ -75,6 +80,11 @@ struct dsm_barrier {
 	u16 below;
 	u16 n_below;
 	struct dsm_tree tree;
+	struct {
+		u16 node;
+		u32 xid;
+	} early[DSM_BARRIER_EARLY];
+	u32 n_early;
 	u16 count[DSM_MAX_NODES];
 	u16 last[DSM_MAX_NODES];
 };
@@ -107,6 +117,10 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 /* ---- between the two units ---- */
 struct dsm_barrier *dsm_barrier_find(struct dsm_engine *e, u32 region, u64 key);
 struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key);
+/* barrier_early.c: aborts that are there before the arrival. */
+void dsm_barrier_early_note(struct dsm_barrier *b, u16 node, u32 xid);
+u32 dsm_barrier_early_take(struct dsm_barrier *b, const struct dsm_request *q);
+void dsm_barrier_early_forget(struct dsm_barrier *b, u16 node);
 /* Somebody is inside, or nobody any more (@b may be gone afterwards). */
 void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b);
 void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b);

@@ -344,24 +344,6 @@ void dsm_barrier_relay(struct dsm_engine *e, struct dsm_request *q, u16 root,
 	dsm_served_free(e, q);
 }
 
-static bool mark_gone(struct list_head *conts, u16 node, u32 xid)
-{
-	struct dsm_request *q;
-	struct dsm_cont *c;
-
-	list_for_each_entry(c, conts, link) {
-		if (c->kind != DSM_CONT_REQUEST)
-			continue;
-		q = container_of(c, struct dsm_request, cont);
-		if (q->type == DSM_MSG_BAR_ARRIVE && q->node == node && q->xid == xid &&
-		    q->gone < q->count) {
-			q->gone++;
-			return true;
-		}
-	}
-	return false;
-}
-
 /**
  * dsm_barrier_mark_gone() - a thread ended whose report waits for its knowledge, or has just come
  * @e:    engine
@@ -373,13 +355,12 @@ static bool mark_gone(struct list_head *conts, u16 node, u32 xid)
  */
 bool dsm_barrier_mark_gone(struct dsm_engine *e, u16 node, u32 xid)
 {
-	u16 via;
+	struct dsm_request *q = dsm_pull_find(e, DSM_MSG_BAR_ARRIVE, node, xid);
 
-	for (via = 0; via < e->n_nodes; via++)
-		if (mark_gone(&e->pull[via].now, node, xid) ||
-		    mark_gone(&e->pull[via].then, node, xid))
-			return true;
-	return mark_gone(&e->ready, node, xid);
+	if (!q || q->gone == q->count)
+		return false;
+	q->gone++;
+	return true;
 }
 
 /**

@@ -106,35 +106,18 @@ static void clear(struct dsm_engine *e, struct dsm_flag *f)
 	f->set = false;
 }
 
-/* A wait that waits itself for the knowledge that came with it, or has just got it. */
-static bool cancel_early(struct dsm_engine *e, struct list_head *conts, u16 node, u32 xid)
-{
-	struct dsm_request *q;
-	struct dsm_cont *c;
-
-	list_for_each_entry(c, conts, link) {
-		if (c->kind != DSM_CONT_REQUEST)
-			continue;
-		q = container_of(c, struct dsm_request, cont);
-		if (q->type != DSM_MSG_FLAG_OP || q->op != DSM_FLAG_WAIT || q->node != node || q->xid != xid)
-			continue;
-		list_del(&c->link);
-		dsm_served_free(e, q);
-		return true;
-	}
-	return false;
-}
-
 static void cancel(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid)
 {
 	struct dsm_flag *f = find(e, region, key);
-	struct dsm_request *q, *tmp;
-	u16 via;
+	struct dsm_request *q = dsm_pull_find(e, DSM_MSG_FLAG_OP, node, xid), *tmp;
 
-	for (via = 0; via < e->n_nodes; via++)
-		if (cancel_early(e, &e->pull[via].now, node, xid) || cancel_early(e, &e->pull[via].then, node, xid))
-			return;
-	if (cancel_early(e, &e->ready, node, xid) || !f)
+	/* It waits itself for the knowledge that came with it, or has just got it. */
+	if (q && q->op == DSM_FLAG_WAIT) {
+		list_del(&q->cont.link);
+		dsm_served_free(e, q);
+		return;
+	}
+	if (!f)
 		return;
 	list_for_each_entry_safe(q, tmp, &f->waiters, cont.link) {
 		if (q->node != node || q->xid != xid)

@@ -547,6 +547,44 @@ int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_
 	return 0;
 }
 
+static struct dsm_request *find_request(struct list_head *conts, u8 type, u16 node, u32 xid)
+{
+	struct dsm_request *q;
+	struct dsm_cont *c;
+
+	list_for_each_entry(c, conts, link) {
+		if (c->kind != DSM_CONT_REQUEST)
+			continue;
+		q = container_of(c, struct dsm_request, cont);
+		if (q->type == type && q->node == node && q->xid == xid)
+			return q;
+	}
+	return NULL;
+}
+
+/**
+ * dsm_pull_find() - a request that waits for the knowledge that belongs to it, or has just got it
+ * @e:    engine
+ * @type: its type
+ * @node: who asked
+ * @xid:  its number there
+ *
+ * Context: engine lock held.
+ * Return: request, in a list by its cont, or NULL.
+ */
+struct dsm_request *dsm_pull_find(struct dsm_engine *e, u8 type, u16 node, u32 xid)
+{
+	struct dsm_request *q = find_request(&e->ready, type, node, xid);
+	u16 via;
+
+	for (via = 0; via < e->n_nodes && !q; via++) {
+		q = find_request(&e->pull[via].now, type, node, xid);
+		if (!q)
+			q = find_request(&e->pull[via].then, type, node, xid);
+	}
+	return q;
+}
+
 /**
  * dsm_know_peer_lost() - what a lost node knew can't be had: invalidate everything instead
  * @e:    engine

@@ -37,6 +37,8 @@ bool dsm_know_board_time(struct dsm_engine *e, u16 peer, const u64 *times);
 /* Pull from @peer, then put @c on the ready queue as @kind. */
 void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind,
 	      struct dsm_actions *acts);
+/* A request that waits for a pull, or is about to be served; or NULL. */
+struct dsm_request *dsm_pull_find(struct dsm_engine *e, u8 type, u16 node, u32 xid);
 int dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		     struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,

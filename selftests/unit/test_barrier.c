@@ -338,6 +338,33 @@ static void reg_abort_while_the_arrival_waits_for_its_knowledge(void **state)
 	}
 }
 
+static void reg_abort_that_is_there_before_its_arrival(void **state)
+{
+	struct dsm_waiter one, two, three;
+
+	w.held[DSM_MSG_BAR_ARRIVE] = true;
+	arrive(C, 3, &two);
+	assert_true(abort_at(C, &two));
+	world_run();
+	assert_int_equal(at_manager()->seen, 0);
+	w.held[DSM_MSG_BAR_ARRIVE] = false;
+	world_run();
+	arrive(A, 3, &one);
+	arrive(B, 3, &three);
+	world_run();
+	require_status(one, -EOWNERDEAD);
+	require_status(three, -EOWNERDEAD);
+	assert_int_equal(at_manager()->seen, 0);
+	/* Once only. */
+	arrive(A, 3, &one);
+	arrive(B, 3, &three);
+	arrive(C, 3, &two);
+	world_run();
+	require_status(one, 0);
+	require_status(two, 0);
+	require_status(three, 0);
+}
+
 /* ---- limits ---- */
 
 static void arrivals_of_a_node_above_the_limit_are_refused(void **state)
@@ -406,6 +433,7 @@ int main(void)
 		T(abort_after_the_wake_is_too_late),
 		T(abort_between_departure_and_its_arrival_is_harmless),
 		cmocka_unit_test(reg_abort_while_the_arrival_waits_for_its_knowledge),
+		T(reg_abort_that_is_there_before_its_arrival),
 		T(arrivals_of_a_node_above_the_limit_are_refused),
 		T(idle_barriers_are_forgotten_above_their_number),
 	};
