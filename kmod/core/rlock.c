@@ -78,7 +78,7 @@ struct dsm_rlock *dsm_rlock_get(struct dsm_engine *e, struct dsm_space *s, u64 k
 	l->region = s->id;
 	l->manager = dsm_manager(s, DSM_MSG_LOCK_REQ, key);
 	l->before = DSM_NO_NODE;
-	l->next = DSM_NO_NODE;
+	dsm_rlock_forget_next(l);
 	l->flags = s->policy.algo == DSM_ALGO_ARRAY ? DSM_RLOCKF_ARRAY : 0;
 	INIT_LIST_HEAD(&l->list);
 	INIT_LIST_HEAD(&l->cont.link);
@@ -304,7 +304,7 @@ void dsm_rlock_fail_waiters(struct dsm_engine *e, struct dsm_rlock *l, int err, 
 void dsm_rlock_refused(struct dsm_engine *e, struct dsm_rlock *l, int err,
 		       struct dsm_actions *acts)
 {
-	l->next = DSM_NO_NODE;
+	dsm_rlock_forget_next(l);
 	dsm_rlock_set_state(e, l, DSM_RLOCK_NONE);
 	dsm_rlock_fail_waiters(e, l, err, false, acts);
 	dsm_rlock_put(e, l);
@@ -645,12 +645,8 @@ void dsm_rlock_peer_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node,
 	l->askers &= ~(1ull << node);
 	l->reporters &= ~(1ull << node);
 	dsm_rlock_doubt_lost(e, l, node, acts);
-	/* Who has its number later did not ask for this lock; who came after it, only the manager can find out. */
-	if (!(l->flags & DSM_RLOCKF_ARRAY) && l->next == node) {
-		l->next = DSM_NO_NODE;
-		if (l->manager != node)
-			dsm_rlock_report_broken(e, l, acts);
-	}
+	/* Who has its number later did not ask for this lock; but that somebody came after us stays known (rlock_doubt.c). */
+	l->next_lost |= l->next == node;
 	if (l->flags & DSM_RLOCKF_ARRAY) {
 		dsm_array_peer_lost(e, l, node, acts);
 	} else if (l->manager == node) {

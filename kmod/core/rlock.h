@@ -129,6 +129,7 @@ enum dsm_rlock_state {
  * @manager: node
  * @before:  who had it, or has to give it to us
  * @next:    node that gets it after us, or DSM_NO_NODE
+ * @next_lost: it was lost since it said so
  * @run:     local hand-overs since it came
  * @state:   enum dsm_rlock_state
  * @attempts: algo=array: in a row that failed
@@ -169,6 +170,7 @@ struct dsm_rlock {
 	u16 manager;
 	u16 before;
 	u16 next;
+	bool next_lost;
 	u16 run;
 	u8 state;
 	u8 attempts;
@@ -217,6 +219,18 @@ void dsm_rlock_refused(struct dsm_engine *e, struct dsm_rlock *l, int err,
 void dsm_rlock_void(struct dsm_engine *e, struct dsm_rlock *l, u64 word, struct dsm_actions *acts);
 /* Something of it is under way here, so its region must stay. */
 void dsm_rlock_busy(struct dsm_engine *e, struct dsm_rlock *l, bool was);
+static inline void dsm_rlock_forget_next(struct dsm_rlock *l)
+{
+	l->next = DSM_NO_NODE;
+	l->next_lost = false;
+}
+
+/* Is the next node known, and there? */
+static inline bool dsm_rlock_can_pass(const struct dsm_engine *e, const struct dsm_rlock *l)
+{
+	return !l->next_lost && dsm_engine_alive(e, l->next);
+}
+
 static inline bool dsm_rlock_is_busy(const struct dsm_rlock *l)
 {
 	return l->state != DSM_RLOCK_NONE || l->flags & DSM_RLOCKF_JUDGING;

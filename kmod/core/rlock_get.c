@@ -105,7 +105,7 @@ void dsm_rlock_queue(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actio
 		return;
 	}
 	l->epoch = dsm_rword_epoch(l->seen);
-	l->next = DSM_NO_NODE;
+	dsm_rlock_forget_next(l);
 	l->flags &= ~DSM_RLOCKF_READING;
 	put = dsm_rword(DSM_RWORD_HELD, e->self, l->epoch);
 	/* Only look: there is nothing to come behind. */

@@ -78,7 +78,7 @@ void dsm_rlock_settle(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_acti
 static void leave(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
 {
 	l->flags &= ~DSM_RLOCKF_DEAD;
-	l->next = DSM_NO_NODE;
+	dsm_rlock_forget_next(l);
 	dsm_rlock_set_state(e, l, DSM_RLOCK_NONE);
 	if (list_empty(&l->waiters))
 		return;
@@ -151,7 +151,7 @@ void dsm_rlock_released(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_ac
 		leave(e, l, acts);
 		return;
 	}
-	if (dsm_engine_alive(e, l->next))
+	if (dsm_rlock_can_pass(e, l))
 		dsm_rlock_hand_on(e, l, acts);
 	else
 		dsm_rlock_free_word(e, l, dsm_rword(DSM_RWORD_HELD, e->self, l->epoch), acts);
@@ -185,7 +185,7 @@ void dsm_rlock_freed(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm
 	} else if (l->next == DSM_NO_NODE) {
 		l->seen = old;
 		dsm_rlock_set_state(e, l, DSM_RLOCK_PASSING);
-	} else if (dsm_engine_alive(e, l->next)) {
+	} else if (dsm_rlock_can_pass(e, l)) {
 		l->seen = old;
 		dsm_rlock_hand_on(e, l, acts);
 	} else {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Locks by atomics: words, boards, and what peers may not do. How nodes play together is the explorer's
- * matter (selftests/model).
+ * Locks by atomics: words, boards, and what peers may not do. How nodes play together is for the explorer (selftests/model).
  */
 #include "unit.h"
-
+#include "rlock.h"
 #include "world.h"
 #include "world_threads.h"
-
-#include "rlock.h"
 
 #define KEY_RKEY 77u
 
@@ -437,6 +434,23 @@ static void a_word_tells_whether_an_exchange_took_place(void **state)
 	stop();
 }
 
+/* Not to whom has the number now, who never asked. */
+static void reg_number_of_a_lost_next_node_is_another_ones(void **state)
+{
+	struct dsm_waiter waiter;
+	struct dsm_rlock *l;
+
+	start();
+	l = lock_of(key_of(1, 0));
+	assert_null(back(ask(l->key, &waiter, 0), 0, 0));
+	l->next = 2;
+	world_learn_loss(0, 2);
+	dsm_engine_peer_up(world_engine(0), 2);
+	dsm_rlock_released(world_engine(0), l, world_begin(0));
+	free(transfer(DSM_XFER_CAS));
+	stop();
+}
+
 static void the_end_of_the_queue_tells_who_is_in_it(void **state)
 {
 	const u64 held = dsm_rword(DSM_RWORD_HELD, 0, 0), other = dsm_rword(DSM_RWORD_HELD, 1, 0);
@@ -674,6 +688,7 @@ int main(void)
 		cmocka_unit_test(peers_that_break_rules_are_refused),
 		cmocka_unit_test(answers_of_a_manager_are_checked),
 		cmocka_unit_test(a_word_tells_whether_an_exchange_took_place),
+		cmocka_unit_test(reg_number_of_a_lost_next_node_is_another_ones),
 		cmocka_unit_test(the_end_of_the_queue_tells_who_is_in_it),
 		cmocka_unit_test(a_void_queue_tells_what_it_can),
 		cmocka_unit_test(no_question_is_asked_twice),
