@@ -288,12 +288,7 @@ int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer);
  * peer is needed; then they work until the transport is stopped. -EEXIST: done already.
  */
 int dsm_net_self_open(struct dsm_net *net);
-/*
- * Does the device of this transport do READs and WRITEs of DSM_XFER_SEGS segments, signals,
- * and fast registration of DSM_MR_PAGES pages? Without, dsm_net_mr_new() and
- * dsm_net_xfer() refuse.
- */
-/* Does it do atomics? (siw does not.) */
+/* Does the device do atomics? (siw does not.) */
 bool dsm_net_has_atomics(const struct dsm_net *net);
 
 /* ---- multicasts ---- */

@@ -54,9 +54,7 @@ int dsm_cond_wait(struct dsm *d, struct dsm_cond *c, uint64_t lock_key)
 	}
 	woken = dsm_queue_sleep(d, c->queue, ticket);
 	ret = dsm_queue_lock(d, lock_key, &mine);
-	if (ret == -EOWNERDEAD)
-		dsm_queue_repair(d, c->queue);
-	else if (ret)
+	if (ret && ret != -EOWNERDEAD)
 		return ret;
 	if (woken && !dsm_queue_leave(d, c->queue, ticket))
 		return failed(d, woken, "dsm_cond_wait", c);
@@ -75,9 +73,7 @@ static int wake(struct dsm *d, const char *who, struct dsm_cond *c, bool all)
 		return ret;
 	key = c->lock;
 	ret = dsm_queue_lock(d, key, &mine);
-	if (ret == -EOWNERDEAD)
-		dsm_queue_repair(d, c->queue);
-	else if (ret)
+	if (ret && ret != -EOWNERDEAD)
 		return ret;
 	while (dsm_queue_wake(d, c->queue, &err) && all)
 		;
