@@ -33,7 +33,7 @@ enum dsm_membership { DSM_MEMBER_NONE, DSM_MEMBER_JOINING, DSM_MEMBER_JOINED, DS
 struct dsm_shell_stats {
 	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag,
 		ns_wait_page, ns_wait_page_lock;
-	atomic64_t ns_wait_release, ns_message, msgs_lost, invalid_msgs, requests_refused, chunks,
+	atomic64_t ns_wait_release, ns_message, invalid_msgs, requests_refused, chunks,
 		direct_pages, direct_runs;
 	/* Fault counts of regions that are gone. */
 	atomic64_t old_faults_read, old_faults_write, old_sigbus, old_wrprotect_runs, old_zap_runs;

@@ -194,7 +194,7 @@ static void send_all(struct dsm_node *n, struct dsm_msgbuf *list)
 	}
 	/* A peer lost meanwhile takes its messages with it; the engine hears of the loss. */
 	if (list)
-		atomic64_add(dsm_net_send_list(n->net, list), &n->stats.msgs_lost);
+		dsm_net_send_list(n->net, list);
 }
 
 static bool carry_out(struct dsm_node *n, struct dsm_actions *acts)

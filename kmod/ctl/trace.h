@@ -21,7 +21,6 @@
 enum dsm_trace_lock {
 	DSM_TRACE_LOCK_REQUEST,		/* asked for, @peer: the manager */
 	DSM_TRACE_LOCK_PASS,		/* the manager tells the holder, @peer: who is next */
-	DSM_TRACE_LOCK_GRANT_SENT,	/* token sent, @peer: to */
 	DSM_TRACE_LOCK_GRANT,		/* token arrived, @peer: from */
 	DSM_TRACE_LOCK_TAKEN,		/* a thread has it, @peer: unused */
 	DSM_TRACE_LOCK_RELEASED,	/* a thread gave it up, @peer: unused */
@@ -37,7 +36,6 @@ enum dsm_trace_barrier {
 
 TRACE_DEFINE_ENUM(DSM_TRACE_LOCK_REQUEST);
 TRACE_DEFINE_ENUM(DSM_TRACE_LOCK_PASS);
-TRACE_DEFINE_ENUM(DSM_TRACE_LOCK_GRANT_SENT);
 TRACE_DEFINE_ENUM(DSM_TRACE_LOCK_GRANT);
 TRACE_DEFINE_ENUM(DSM_TRACE_LOCK_TAKEN);
 TRACE_DEFINE_ENUM(DSM_TRACE_LOCK_RELEASED);
@@ -49,7 +47,6 @@ TRACE_DEFINE_ENUM(DSM_TRACE_BARRIER_ABORT);
 #define dsm_show_lock(what) __print_symbolic(what,		\
 	{ DSM_TRACE_LOCK_REQUEST, "request" },			\
 	{ DSM_TRACE_LOCK_PASS, "pass" },			\
-	{ DSM_TRACE_LOCK_GRANT_SENT, "grant_sent" },		\
 	{ DSM_TRACE_LOCK_GRANT, "grant" },			\
 	{ DSM_TRACE_LOCK_TAKEN, "taken" },			\
 	{ DSM_TRACE_LOCK_RELEASED, "released" })

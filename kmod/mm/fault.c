@@ -70,7 +70,6 @@ static vm_fault_t wait_for_right(struct vm_fault *vmf, struct dsm_mm *mm, u32 id
 		return 0;
 	}
 
-	dsm_mm_count(mm, retries);
 	/* With this flag the lock stays held and nobody may wait. */
 	if (vmf->flags & FAULT_FLAG_RETRY_NOWAIT)
 		return VM_FAULT_RETRY;
@@ -208,10 +207,8 @@ vm_fault_t dsm_fault_mkwrite(struct vm_fault *vmf)
 	if (got < 0)
 		return fault_error(mm, got);
 	if (got == DSM_RIGHT_WRITE && frame == vmf->page &&
-	    lock_with_right(mm, idx, frame, DSM_RIGHT_WRITE)) {
-		dsm_mm_count(mm, mkwrites);
+	    lock_with_right(mm, idx, frame, DSM_RIGHT_WRITE))
 		return VM_FAULT_LOCKED;
-	}
 	unmap_mapping_pages(mm->inode->i_mapping, idx, 1, false);
 	return VM_FAULT_NOPAGE;
 }

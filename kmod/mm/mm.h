@@ -11,7 +11,6 @@
 #ifndef DSM_MM_MM_H
 #define DSM_MM_MM_H
 
-#include <linux/atomic.h>
 #include <linux/percpu.h>
 #include "region.h"
 
@@ -19,8 +18,6 @@
 struct dsm_mm_counters {
 	u64 faults_read;
 	u64 faults_write;
-	u64 mkwrites;
-	u64 retries;
 	u64 sigbus;
 	u64 wrprotect_runs;
 	u64 zap_runs;
@@ -35,7 +32,6 @@ struct dsm_mm_counters {
  * @inode:         owns the address_space in which all mappings of the region hang,
  *                 whichever device file they came through; fixed at creation
  * @counters:      summed by dsm_mm_stats()
- * @mappings:      live VMAs, counted by mmap, ->open and ->close
  * @mprotect_used: somebody has added write permission to a mapping of this region;
  *                 never cleared. Written before the dirty bits are cleaned, read after a
  *                 write-protecting walk: see dsm_pte_mprotect() and protect_pages()
@@ -50,7 +46,6 @@ struct dsm_mm {
 	u64 pages;
 	struct inode *inode;
 	struct dsm_mm_counters __percpu *counters;
-	atomic_t mappings;
 	bool mprotect_used;
 	bool exact;
 	bool own;

@@ -48,23 +48,7 @@ static const struct address_space_operations region_aops = {
 	.dirty_folio = noop_dirty_folio,
 };
 
-static void vma_open(struct vm_area_struct *vma)
-{
-	struct dsm_mm *mm = vma->vm_private_data;
-
-	atomic_inc(&mm->mappings);
-}
-
-static void vma_close(struct vm_area_struct *vma)
-{
-	struct dsm_mm *mm = vma->vm_private_data;
-
-	atomic_dec(&mm->mappings);
-}
-
 static const struct vm_operations_struct region_vm_ops = {
-	.open = vma_open,
-	.close = vma_close,
 	.fault = dsm_fault_page,
 	.page_mkwrite = dsm_fault_mkwrite,
 	.mprotect = dsm_pte_mprotect,
@@ -235,7 +219,6 @@ int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma
 	vm_flags_mod(vma, VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP | (mm->own ? VM_DONTCOPY : 0), VM_MAYEXEC);
 	vma->vm_private_data = mm;
 	vma->vm_ops = &region_vm_ops;
-	atomic_inc(&mm->mappings);
 	return 0;
 }
 
@@ -256,12 +239,9 @@ void dsm_mm_stats(struct dsm_mm *mm, struct dsm_mm_stats *out)
 		c = per_cpu_ptr(mm->counters, cpu);
 		out->faults_read += c->faults_read;
 		out->faults_write += c->faults_write;
-		out->mkwrites += c->mkwrites;
-		out->retries += c->retries;
 		out->sigbus += c->sigbus;
 		out->wrprotect_runs += c->wrprotect_runs;
 		out->zap_runs += c->zap_runs;
 		out->ns_page_lock += c->ns_page_lock;
 	}
-	out->mappings = atomic_read(&mm->mappings);
 }

@@ -101,17 +101,14 @@ void dsm_mm_wrprotect(struct dsm_mm *mm, const struct dsm_run *runs, u32 n,
  */
 bool dsm_mm_frame_pinned(struct page *frame);
 
-/* Number of live VMAs of the region, and the fault path's own counters. */
+/* The fault path's own counters. */
 struct dsm_mm_stats {
 	u64 faults_read;
 	u64 faults_write;
-	u64 mkwrites;
-	u64 retries;
 	u64 sigbus;
 	u64 wrprotect_runs;
 	u64 zap_runs;
 	u64 ns_page_lock;	/* of faults, for page locks that others held */
-	u32 mappings;
 };
 void dsm_mm_stats(struct dsm_mm *mm, struct dsm_mm_stats *out);
 

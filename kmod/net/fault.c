@@ -4,7 +4,8 @@
  * Debug builds only: makes things go wrong between this node and another:
  *
  *   break VC          connection VC (0: C, 1: Q, 2: P, 3: B) goes into error
- *   corrupt AT MASK   bits MASK of byte AT of the next message that is so long are changed
+ *   corrupt AT MASK   bits MASK of byte AT of the next message that is so long are changed; of a count of the
+ *                     credit word, of the next one on the connection that returns it
  *   body TYPE SEED    a byte of the next message of that type that has a body is changed, behind its
  *                     header; SEED chooses which and how. The bytes of pages stay.
  *                   TYPE 0: of the immediate of the next brief answer
@@ -96,6 +97,24 @@ void dsm_fault_change_brief(struct dsm_peer *peer, u32 *imm)
 	__clear_bit(DSM_FAULT_BRIEF, peer->faults.bodies);
 	pr_info("dsm: fault: to node %u: type %u, byte %u of %zu changed by 0x%02x\n", peer->node,
 		DSM_FAULT_BRIEF, at, sizeof(*imm), mask);
+}
+
+/**
+ * dsm_fault_matters() - does a message have this byte, and does its receiver look at it
+ * @vc:  connection it goes over
+ * @msg: message about to be posted
+ * @at:  number of the byte; those of a credit count matter on one connection only (credit.c)
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool dsm_fault_matters(enum dsm_vc vc, const struct dsm_msgbuf *msg, u32 at)
+{
+	u32 credit = offsetof(struct dsm_wire_hdr, credit);
+
+	if (at < credit || at >= DSM_HDR_BYTES)
+		return at < msg->len;
+	return dsm_credit_carrier((at - credit) / sizeof(__le16)) == vc;
 }
 
 /**

@@ -38,6 +38,7 @@ void dsm_forge_brief(u32 *imm);
 int dsm_mcast_drop(struct dsm_net *net, u32 of);
 
 /* fault.c */
+bool dsm_fault_matters(enum dsm_vc vc, const struct dsm_msgbuf *msg, u32 at);
 void dsm_fault_body(struct dsm_peer *peer, struct dsm_msgbuf *msg);
 void dsm_fault_change_brief(struct dsm_peer *peer, u32 *imm);
 
@@ -47,11 +48,14 @@ static inline bool dsm_fault_is_set(const struct dsm_peer *peer, enum dsm_fault 
 }
 
 /* A message is about to be posted, header and all; peer lock held. */
-static inline void dsm_fault_corrupt(struct dsm_peer *peer, struct dsm_msgbuf *msg)
+static inline void dsm_fault_corrupt(struct dsm_qp *qp, struct dsm_msgbuf *msg)
 {
+	struct dsm_peer *peer = qp->peer;
+
 	if (test_bit(msg->data[0], peer->faults.bodies))
 		dsm_fault_body(peer, msg);
-	if (peer->faults.at < msg->len && test_and_clear_bit(DSM_FAULT_CORRUPT, &peer->faults.set))
+	if (dsm_fault_matters(qp->vc, msg, peer->faults.at) &&
+	    test_and_clear_bit(DSM_FAULT_CORRUPT, &peer->faults.set))
 		msg->data[peer->faults.at] ^= peer->faults.mask;
 }
 
@@ -112,7 +116,7 @@ static inline bool dsm_fault_is_set(const struct dsm_peer *peer, enum dsm_fault 
 	return false;
 }
 
-static inline void dsm_fault_corrupt(struct dsm_peer *peer, struct dsm_msgbuf *msg) {}
+static inline void dsm_fault_corrupt(struct dsm_qp *qp, struct dsm_msgbuf *msg) {}
 static inline bool dsm_fault_allows_brief(const struct dsm_peer *peer, const struct dsm_msgbuf *msg)
 {
 	return true;

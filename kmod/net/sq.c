@@ -393,7 +393,7 @@ bool dsm_sq_stage(struct dsm_qp *qp, struct dsm_net_tx *tx)
 	inlined = goes_inline(qp, tx);
 	fill_header(qp, tx);
 	stage_reg(qp, tx);
-	dsm_fault_corrupt(peer, &tx->msg);
+	dsm_fault_corrupt(qp, &tx->msg);
 	if (!inlined && !map_or_fail(qp, tx))
 		return false;
 	tx->busy = true;

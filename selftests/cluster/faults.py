@@ -39,6 +39,8 @@ LIES = (
     (4, 0x01, "malformed message: epoch"),
     (8, 0x01, "malformed message: sender"),
     (20, 0x40, "malformed message: sequence"),
+    (25, 0x80, "malformed message: credits"),	# of requests, which come back over P
+    (29, 0x80, "malformed message: credits"),	# of replies, over Q
 )
 
 
