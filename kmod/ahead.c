@@ -14,6 +14,7 @@
  * Whether what was fetched ahead is used shows by the fault at it. Pages that a program asked for, or that were used
  * again and again, are trusted: the fault at a page in front of them maps them along, and they count as used.
  */
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include "core/fetch.h"
 #include "core/page.h"
@@ -140,13 +141,12 @@ static bool is_missing(struct dsm_region *r, u32 idx)
 static void fetch(struct dsm_node *node, struct dsm_page **page, u32 n)
 {
 	struct dsm_actions acts;
-	u32 done = 0;
 
-	while (done < n) {
-		dsm_step_begin(node, &acts);
-		done += dsm_fetch_ahead(node->engine, page + done, n - done, &acts);
-		dsm_step_end(node, &acts);
-	}
+	if (!n)
+		return;
+	dsm_step_begin(node, &acts);
+	dsm_fetch_ahead(node->engine, page, n, &acts);
+	dsm_step_end(node, &acts);
 }
 
 static void mark(struct dsm_region *r, u32 idx, xa_mark_t what, bool on)
@@ -164,25 +164,48 @@ static void trust(struct dsm_region *r, u32 idx, bool trusted, bool must_fault)
 	mark(r, idx, MUST_FAULT, must_fault);
 }
 
-/* Starts fetching up to 16 pages @first, @first + @stride, ...; fewer if memory is short. */
+/* Pages of a region that are asked for together, ascending. */
+struct gather {
+	struct dsm_region *r;
+	struct dsm_page *page[DSM_FETCH_AHEAD_MAX];
+	u32 n;
+};
+
+static void gather_end(struct gather *g)
+{
+	fetch(g->r->node, g->page, g->n);
+	g->n = 0;
+}
+
+/* False: memory is short. */
+static bool gather(struct gather *g, s64 idx, bool trusted)
+{
+	struct dsm_region *r = g->r;
+	struct dsm_page *p;
+
+	if (idx < 0 || idx >= r->pages || !is_missing(r, idx))
+		return true;
+	p = dsm_shell_page_spare(r, idx);
+	if (IS_ERR(p))
+		return false;
+	trust(r, idx, trusted, false);
+	g->page[g->n++] = p;
+	if (g->n == DSM_FETCH_AHEAD_MAX)
+		gather_end(g);
+	return true;
+}
+
+/* Starts fetching @n pages @first, @first + @stride, ...; fewer if memory is short. */
 static void ask(struct dsm_region *r, s64 first, s64 stride, u32 n, bool trusted)
 {
-	struct dsm_page *page[DSM_FETCH_AHEAD_MAX];
-	u32 got = 0, i;
+	struct gather g = { .r = r };
+	u32 i;
 
-	for (i = 0; i < n; i++) {
-		/* Ascending, whatever the direction. */
-		s64 idx = first + (stride < 0 ? n - 1 - i : i) * stride;
-
-		if (idx < 0 || idx >= r->pages || !is_missing(r, idx))
-			continue;
-		page[got] = dsm_shell_page_spare(r, idx);
-		if (IS_ERR(page[got]))
+	/* Ascending, whatever the direction. */
+	for (i = 0; i < n; i++)
+		if (!gather(&g, first + (stride < 0 ? n - 1 - i : i) * stride, trusted))
 			break;
-		trust(r, idx, trusted, false);
-		got++;
-	}
-	fetch(r->node, page, got);
+	gather_end(&g);
 }
 
 /*
@@ -572,11 +595,41 @@ void dsm_ahead_mapped(struct dsm_region *r, struct dsm_page *p)
 	spin_unlock(&r->ahead->lock);
 }
 
+static bool is_inside(const struct dsm_region *r, const struct dsm_pieces *what)
+{
+	u64 bytes = r->pages << PAGE_SHIFT, rest;
+
+	if (what->offset > bytes || what->len > bytes - what->offset)
+		return false;
+	rest = bytes - what->offset - what->len;
+	return what->count <= 1 || what->stride <= div64_u64(rest, what->count - 1);
+}
+
+/* Pieces with pages between them, so that each has a page that none before it had. */
+static void ask_pieces(struct dsm_region *r, const struct dsm_pieces *what)
+{
+	struct gather g = { .r = r };
+	u64 at = what->offset, idx = 0, end = 0;
+	u32 left = REQUEST_PAGES;
+
+	for (; left && READ_ONCE(r->space->fetching) < REQUEST_PAGES; idx++, left--) {
+		if (idx == end) {
+			if (at == what->offset + what->count * what->stride)
+				break;
+			idx = max(idx, at >> PAGE_SHIFT);
+			end = DIV_ROUND_UP_ULL(at + what->len, PAGE_SIZE);
+			at += what->stride;
+		}
+		if (!gather(&g, idx, true))
+			break;
+	}
+	gather_end(&g);
+}
+
 /**
  * dsm_node_prefetch() - start fetching pages without waiting
- * @r:      region
- * @offset: bytes
- * @len:    bytes
+ * @r:    region
+ * @what: of it
  *
  * A hint: at most 1024 pages are asked for, fewer where memory is short or as many are under way
  * already; none of a region with consistency=sc, where a copy that nobody uses holds up a writer.
@@ -584,22 +637,25 @@ void dsm_ahead_mapped(struct dsm_region *r, struct dsm_page *p)
  * Context: process; sleeps, never for the network.
  * Return: 0, -EINVAL outside the region.
  */
-int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len)
+int dsm_node_prefetch(struct dsm_region *r, const struct dsm_pieces *what)
 {
-	struct dsm_node *n = r->node;
-	u64 first = offset >> PAGE_SHIFT, end, bytes = r->pages << PAGE_SHIFT;
-	struct dsm_net *net = n->net;
+	u64 first = what->offset >> PAGE_SHIFT, end = what->offset + what->len;
+	struct dsm_net *net = r->node->net;
 
-	if (offset > bytes || len > bytes - offset)
+	if (!is_inside(r, what))
 		return -EINVAL;
-	if (r->space->policy.consistency == DSM_CONSISTENCY_SC)
+	if (!what->len || r->space->policy.consistency == DSM_CONSISTENCY_SC)
 		return 0;
-	end = min_t(u64, DIV_ROUND_UP_ULL(offset + len, PAGE_SIZE), first + REQUEST_PAGES);
-	if (end > first) {
+	if (what->count > 1 && what->stride >= what->len + PAGE_SIZE) {
+		ask_pieces(r, what);
+	} else {
+		if (what->count > 1)
+			end += (what->count - 1) * what->stride;
+		end = min_t(u64, DIV_ROUND_UP_ULL(end, PAGE_SIZE), first + REQUEST_PAGES);
 		ask_all(r, first, 1, end - first, true);
-		/* The caller goes on computing. */
-		if (net)
-			dsm_net_give_way(net);
 	}
+	/* The caller goes on computing. */
+	if (net)
+		dsm_net_give_way(net);
 	return 0;
 }

@@ -324,7 +324,7 @@ static int begin(struct dsm_async *a)
 
 	/* Waits for nothing; and its memory is charged to who asks. */
 	if (a->arg.kind == DSM_ASYNC_PREFETCH)
-		return dsm_node_prefetch(a->region, a->arg.key, a->arg.value);
+		return dsm_node_prefetch(a->region, &(struct dsm_pieces){ .offset = a->arg.key, .len = a->arg.value });
 	if (kinds[a->arg.kind].release) {
 		a->phase = PHASE_RELEASE;
 		ret = start_release(a);

@@ -165,7 +165,11 @@ int dsm_node_acquire(struct dsm_region *r, bool merge);
 int dsm_node_release(struct dsm_region *r);
 int dsm_node_unclaim(struct dsm_region *r);
 int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a);
-int dsm_node_prefetch(struct dsm_region *r, u64 offset, u64 len);
+/* @count pieces of a region, of @len bytes each: the first at @offset, each @stride behind the one before; 0: one. */
+struct dsm_pieces {
+	u64 offset, len, stride, count;
+};
+int dsm_node_prefetch(struct dsm_region *r, const struct dsm_pieces *what);
 /*
  * A process ends (tgid, at its last close or exit) or a file is gone (tgid 0): its locks become
  * OWNERDEAD, its interrupted barrier arrivals are aborted.

@@ -301,11 +301,17 @@ struct dsm_ioc_flag {
 	__u64 key;
 };
 
+/*
+ * @count pieces of @len bytes, such as the rows of a part of a matrix: the first one at @offset, each @stride
+ * bytes behind the one before. All are inside the region (else -EINVAL).
+ */
 struct dsm_ioc_range {
 	__u32 size;
 	__u32 flags;		/* 0 */
 	__u64 offset;		/* bytes in the region */
 	__u64 len;
+	__u64 stride;
+	__u64 count;		/* 0: one, @stride is not looked at */
 };
 
 struct dsm_ioc_plain {

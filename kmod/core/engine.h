@@ -364,7 +364,7 @@ enum dsm_pool_kind {
  * What one step may take at most; to the messages add one
  * per node; the interval count covers the fullest message.
  */
-#define DSM_STEP_MSGS 8
+#define DSM_STEP_MSGS DSM_XFER_SEGS	/* what is fetched ahead in one step goes together */
 #define DSM_STEP_INTERVALS 288
 #define DSM_STEP_XFERS DSM_XFER_SEGS
 #define DSM_STEP_OTHERS 4

@@ -178,13 +178,13 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
  * Neighbours that can be read from one registration are read by one transfer.
  *
  * Context: engine lock held.
- * Return: pages dealt with; the rest needs another step.
  */
-u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct dsm_actions *acts)
+void dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct dsm_actions *acts)
 {
 	struct dsm_xfer *x = NULL;
-	u32 i, msgs = 0;
+	u32 i;
 
+	static_assert(DSM_FETCH_AHEAD_MAX <= DSM_STEP_MSGS && DSM_FETCH_AHEAD_MAX <= DSM_STEP_XFERS);
 	for (i = 0; i < n; i++) {
 		struct dsm_page *p = pages[i];
 		struct dsm_key key;
@@ -203,8 +203,6 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 			continue;
 		}
 		read = can_read(e, p, &key);
-		if (!read && msgs++ == DSM_STEP_MSGS)
-			break;
 		dsm_page_set_state(p, DSM_PAGE_FET);
 		p->csm &= ~DSM_CSM_IDLE;
 		p->flags |= DSM_PF_AHEAD;
@@ -217,7 +215,6 @@ u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct
 		else
 			x = start_read(e, p, &key, acts);
 	}
-	return i;
 }
 
 /* ---- answers ---- */

@@ -27,11 +27,8 @@ static inline bool dsm_fetch_must_wait(const struct dsm_page *p)
 
 /* Pages that one step of dsm_fetch_ahead() takes at most. */
 #define DSM_FETCH_AHEAD_MAX DSM_XFER_SEGS
-/*
- * Start fetching @n pages, ascending, frames present, that nobody waits for; what is here or on
- * its way already is left alone. Return: pages dealt with; less than @n: call again for the rest.
- */
-u32 dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct dsm_actions *acts);
+/* Start fetching @n pages, ascending, frames present, that nobody waits for; what is here or on its way already is left alone. */
+void dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struct dsm_actions *acts);
 
 /* For dir.c: a page in FET is in the sharing set, and @owner has the only copy; or @status says why not. */
 void dsm_fetch_entered(struct dsm_engine *e, struct dsm_page *p, int status, u16 owner,

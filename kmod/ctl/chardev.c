@@ -278,6 +278,7 @@ static int chardev_fsync(struct file *file, loff_t start, loff_t last, int datas
 /* posix_fadvise() and madvise(). WILLNEED is a prefetch; other advice changes nothing. */
 static int chardev_fadvise(struct file *file, loff_t offset, loff_t len, int advice)
 {
+	struct dsm_pieces what = {};
 	struct dsm_region *r;
 	u64 bytes;
 
@@ -291,8 +292,10 @@ static int chardev_fadvise(struct file *file, loff_t offset, loff_t len, int adv
 	bytes = r->pages << PAGE_SHIFT;
 	if (offset < 0 || offset >= bytes)
 		return 0;
+	what.offset = offset;
 	/* No length: to the end. */
-	return dsm_node_prefetch(r, offset, len ? min_t(u64, len, bytes - offset) : bytes - offset);
+	what.len = len ? min_t(u64, len, bytes - offset) : bytes - offset;
+	return dsm_node_prefetch(r, &what);
 }
 
 const struct file_operations dsm_chardev_fops = {

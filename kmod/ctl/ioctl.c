@@ -82,7 +82,7 @@ static_assert(sizeof(struct dsm_ioc_stats) == 24);
 static_assert(sizeof(struct dsm_ioc_lock) == 24);
 static_assert(sizeof(struct dsm_ioc_barrier) == 24);
 static_assert(sizeof(struct dsm_ioc_flag) == 16);
-static_assert(sizeof(struct dsm_ioc_range) == 24);
+static_assert(sizeof(struct dsm_ioc_range) == 40);
 static_assert(sizeof(struct dsm_ioc_plain) == 8);
 static_assert(sizeof(struct dsm_ioc_lock_table) == 16);
 static_assert(sizeof(struct dsm_ioc_homes) == 536);

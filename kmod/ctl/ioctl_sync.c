@@ -186,13 +186,11 @@ int dsm_ioctl_release(struct dsm_ioctl_call *c)
 int dsm_ioctl_prefetch(struct dsm_ioctl_call *c)
 {
 	const struct dsm_ioc_range *a = &c->arg.range;
-	const u64 bytes = c->region->pages << PAGE_SHIFT;
+	const struct dsm_pieces what = {
+		.offset = a->offset, .len = a->len, .stride = a->stride, .count = a->count,
+	};
 
-	if (a->flags || a->offset > bytes || a->len > bytes - a->offset)
-		return -EINVAL;
-	if (a->len)
-		dsm_node_prefetch(c->region, a->offset, a->len);
-	return 0;
+	return a->flags ? -EINVAL : dsm_node_prefetch(c->region, &what);
 }
 
 /**

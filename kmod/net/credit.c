@@ -158,9 +158,10 @@ int dsm_credit_brief(struct dsm_credits *c)
 {
 	u16 requests = owed(c, DSM_CLASS_REQ);
 
-	if (owed(c, DSM_CLASS_FWD) || owed(c, DSM_CREDIT_SIGNAL) || c->bulks ||
-	    requests > DSM_CREDIT_BRIEF_MAX)
+	if (owed(c, DSM_CLASS_FWD) || owed(c, DSM_CREDIT_SIGNAL) || requests > DSM_CREDIT_BRIEF_MAX)
 		return -1;
+	/* A slot of the ring is free when the request that took it has come back. */
+	c->bulks = 0;
 	c->of[DSM_CLASS_REQ].advertised = c->of[DSM_CLASS_REQ].granted;
 	return requests;
 }

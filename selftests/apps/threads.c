@@ -113,10 +113,12 @@ void memory_need(size_t bytes)
 	(void)bytes;
 }
 
-void memory_hint(const void *at, size_t bytes)
+void memory_hint(const void *at, size_t bytes, size_t stride, size_t rows)
 {
 	(void)at;
 	(void)bytes;
+	(void)stride;
+	(void)rows;
 	__atomic_add_fetch(&hints, 1, __ATOMIC_RELAXED);
 }
 

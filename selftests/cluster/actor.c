@@ -204,6 +204,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return access_word(a, false, value);
 	if (!strcmp(what, "prefetch"))
 		return dsm_prefetch(d, (char *)dsm_base(d) + a, b);
+	if (!strcmp(what, "prefetch_rows"))
+		return dsm_prefetch_rows(d, (char *)dsm_base(d) + a, b, c, e);
 	if (!strcmp(what, "willneed"))
 		return madvise((char *)dsm_base(d) + a, b, MADV_WILLNEED) ? -errno : 0;
 	if (!strcmp(what, "from_disk"))

@@ -4,6 +4,7 @@
 
 Asks the counters how many pages were asked for and used, never how long it took.
 """
+import errno
 
 from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, make_region,
                    ranks, region, status, sums, until)
@@ -130,6 +131,26 @@ def neighbours_are_fetched_ahead(c):
             expect(seen.grown()[0] == 64 * turn, f"{call} did not ask for the pages")
             b.want(0, "verify", 0, 64, PAGE, turn)
             expect(seen.grown()[1] == 64 * turn, "pages asked for were of no use")
+
+
+def rows_are_asked_for_together(c):
+    """Eight rows of three pages, five apart: these pages and no others, by two messages, of which the last has eight requests."""
+    home, asker = c.nodes[0], c.nodes[1]
+    rows, wide, apart = 8, 3, 5
+    with region(c, "1M", "around=off,fetch=nocopy") as name, actors(name, home, asker) as (a, b):
+        show(a, b, rows * apart, 1)
+        seen, before = Ahead(asker), counters(asker)
+        # From the middle of a page to the middle of another.
+        b.want(0, "prefetch_rows", PAGE // 2, (wide - 1) * PAGE, apart * PAGE, rows)
+        after = counters(asker)
+        expect(seen.grown()[0] == rows * wide, f"{seen.grown()[0]} pages were asked for")
+        expect(after["bulks"] - before["bulks"] == 2, f"by {after['bulks'] - before['bulks']} writes into the ring")
+        for row in range(rows):
+            b.want(0, "verify", row * apart * PAGE, wide, PAGE, 1 + row * apart)
+        _, hits, wasted, _ = seen.grown()
+        expect((hits, wasted) == (rows * wide, 0), f"{hits} of them were used, {wasted} not")
+        b.want(-errno.EINVAL, "prefetch_rows", 0, PAGE, PAGE, 257)
+        b.want(0, "prefetch_rows", 0, PAGE, PAGE, 256)
 
 
 def pages_come_again(c):

@@ -455,4 +455,24 @@ TEST_F(sync, prefetch_takes_any_range_inside)
 	EXPECT_ERRNO(EINVAL, ioctl(self->r.fd, DSM_IOC_PREFETCH, &a));
 }
 
+TEST_F(sync, prefetch_takes_pieces_that_are_all_inside)
+{
+	struct dsm_ioc_range a = { .size = sizeof(a), .len = 8, .stride = 2 * PAGE, .count = self->r.bytes / (2 * PAGE) };
+
+	EXPECT_EQ(0, ioctl(self->r.fd, DSM_IOC_PREFETCH, &a));
+	a.count++;
+	EXPECT_ERRNO(EINVAL, ioctl(self->r.fd, DSM_IOC_PREFETCH, &a));
+	a.stride = 0;
+	a.count = ~0ull;
+	EXPECT_EQ(0, ioctl(self->r.fd, DSM_IOC_PREFETCH, &a));
+	a.stride = 1;
+	EXPECT_ERRNO(EINVAL, ioctl(self->r.fd, DSM_IOC_PREFETCH, &a));
+	a.stride = 1ull << 63;
+	a.count = 3;
+	EXPECT_ERRNO(EINVAL, ioctl(self->r.fd, DSM_IOC_PREFETCH, &a));
+	a.len = self->r.bytes + 1;
+	a.count = 1;
+	EXPECT_ERRNO(EINVAL, ioctl(self->r.fd, DSM_IOC_PREFETCH, &a));
+}
+
 TEST_HARNESS_MAIN

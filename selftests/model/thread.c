@@ -448,8 +448,7 @@ static void local_op(struct thread *t)
 			swap(page[0], page[1]);
 		say("%s fetches ahead", thread_name(t));
 		step_begin(n, &acts);
-		if (dsm_fetch_ahead(&n->e, page, MAX_PAGES, &acts) != MAX_PAGES)
-			fail("not all pages were looked at");
+		dsm_fetch_ahead(&n->e, page, MAX_PAGES, &acts);
 		step_end(n, &acts);
 		break;
 	case OP_AROUND:

@@ -102,8 +102,13 @@ void app_share(size_t total, unsigned int id, unsigned int count, size_t *begin,
 
 void app_hint(const struct app_worker *w, const void *at, size_t bytes)
 {
+	app_hint_rows(w, at, bytes, 0, 1);
+}
+
+void app_hint_rows(const struct app_worker *w, const void *at, size_t bytes, size_t stride, size_t rows)
+{
 	if (hints && !w->alone)
-		memory_hint(at, bytes);
+		memory_hint(at, bytes, stride, rows);
 }
 
 void app_progress(const struct app_worker *w, long done, long total)

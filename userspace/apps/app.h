@@ -120,6 +120,8 @@ void app_share(size_t total, unsigned int id, unsigned int count, size_t *first,
  * --hints it will find out itself.
  */
 void app_hint(const struct app_worker *w, const void *at, size_t bytes);
+/* The same of each of @rows, the first at @at, each @stride bytes behind the one before. */
+void app_hint_rows(const struct app_worker *w, const void *at, size_t bytes, size_t stride, size_t rows);
 
 /*
  * Says how far fill() or work() is (@total 0: nobody knows), every some seconds; any worker may call it,

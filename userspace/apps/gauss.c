@@ -28,7 +28,7 @@ static size_t workers;		/* of the shared run, also while one does it again */
 
 static const struct app_option options[] = {
 	{ "n", "equations", &n, 1, 16384, { 160, 1920, 2048 } },
-	{ "block", "rows that are dealt out together", &block_rows, 1, 1024, { 2, 8, 1 } },
+	{ "block", "rows that are dealt out together", &block_rows, 1, 1024, { 2, 32, 1 } },
 	{ 0 }
 };
 
@@ -165,13 +165,13 @@ static void tell_pivots(const struct app_worker *w, size_t block)
 /* Somebody else's pivots: they will be wanted when the work at hand is done. */
 static void await_pivots(const struct app_worker *w, size_t block)
 {
-	size_t i;
+	size_t first = begin_of(block);
 
 	if (is_own(w, block))
 		return;
 	app_flag_wait(w, flag_pivots(block));
-	for (i = begin_of(block); i < end_of(block); i++)
-		app_hint(w, row_of(i) + begin_of(block), (order() - begin_of(block)) * sizeof(double));
+	app_hint_rows(w, row_of(first) + first, (order() - first) * sizeof(double), round_up(order()) * sizeof(double),
+		      end_of(block) - first);
 }
 
 static void eliminate_all(const struct app_worker *w)

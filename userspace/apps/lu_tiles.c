@@ -351,7 +351,7 @@ static void update_column(struct tile packed, size_t k, size_t col)
 /* Column @k of tiles is finished, and will be wanted when the work at hand is done. */
 static void await_column(const struct app_worker *w, size_t k)
 {
-	size_t above = k * (size_t)lu_tile, j;
+	size_t above = k * (size_t)lu_tile;
 
 	app_barrier(w);
 	if (is_own(w, k, k))
@@ -363,9 +363,8 @@ static void await_column(const struct app_worker *w, size_t k)
 	/* Its pages have other columns too, of which others write while this one is waited for. */
 	if (lu_rows)
 		return;
-	for (j = 0; j < extent(k); j++)
-		app_hint(w, lu.a + (above + j) * line_room() + above,
-			 ((size_t)lu_n - above) * sizeof(double));
+	app_hint_rows(w, lu.a + above * line_room() + above, ((size_t)lu_n - above) * sizeof(double),
+		      line_room() * sizeof(double), extent(k));
 }
 
 static void work_on_columns(const struct app_worker *w)

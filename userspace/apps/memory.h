@@ -17,8 +17,11 @@ void memory_open(const char *region, struct app_worker *first);
 void *memory_at(size_t offset, size_t bytes);
 /* Ends the program if @bytes, all that layout() asked for, are not there. */
 void memory_need(size_t bytes);
-/* Asks for @bytes from @at on, which others have written and this process will read; waits for nothing. */
-void memory_hint(const void *at, size_t bytes);
+/*
+ * Asks for @rows of @bytes, the first at @at, each @stride bytes behind the one before, which others have written and this
+ * process will read; waits for nothing.
+ */
+void memory_hint(const void *at, size_t bytes, size_t stride, size_t rows);
 /* Runs @body as each worker of this rank; returns when all have ended. */
 void memory_run(const struct app_worker *first, void (*body)(const struct app_worker *w));
 

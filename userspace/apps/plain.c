@@ -28,10 +28,12 @@ void memory_need(size_t bytes)
 	(void)bytes;
 }
 
-void memory_hint(const void *at, size_t bytes)
+void memory_hint(const void *at, size_t bytes, size_t stride, size_t rows)
 {
 	(void)at;
 	(void)bytes;
+	(void)stride;
+	(void)rows;
 }
 
 void memory_run(const struct app_worker *first, void (*body)(const struct app_worker *w))

@@ -113,9 +113,9 @@ void app_flags(size_t count)
 	flags = count;
 }
 
-void memory_hint(const void *at, size_t bytes)
+void memory_hint(const void *at, size_t bytes, size_t stride, size_t rows)
 {
-	must(dsm_prefetch(d, at, bytes));
+	must(dsm_prefetch_rows(d, at, bytes, stride, rows));
 }
 
 /* A run that was ended before its time may have left flags set. */

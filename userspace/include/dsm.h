@@ -72,6 +72,7 @@ int dsm_sem_post(struct dsm *d, struct dsm_sem *s);
 int dsm_acquire(struct dsm *d);
 int dsm_release(struct dsm *d);
 int dsm_prefetch(struct dsm *d, const void *addr, size_t len);
+int dsm_prefetch_rows(struct dsm *d, const void *addr, size_t len, size_t stride, size_t count);
 
 int dsm_roi_begin(struct dsm *d, unsigned int parties);
 int dsm_roi_end(struct dsm *d);

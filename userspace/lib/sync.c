@@ -144,19 +144,42 @@ int dsm_release(struct dsm *d)
 	return plain_call(d, "dsm_release", DSM_IOC_RELEASE);
 }
 
+static bool is_inside(const struct dsm *d, const void *addr, size_t len)
+{
+	uintptr_t base = (uintptr_t)d->base, at = (uintptr_t)addr;
+
+	return at >= base && at - base <= d->bytes && len <= d->bytes - (at - base);
+}
+
+static int prefetch(struct dsm *d, const char *who, struct dsm_ioc_range *arg)
+{
+	int ret = dsm_ioctl(d, DSM_IOC_PREFETCH, arg);
+
+	return ret ? dsm_error_set(-ret, "%s: %s", who, d->path) : 0;
+}
+
 int dsm_prefetch(struct dsm *d, const void *addr, size_t len)
 {
-	uintptr_t base = (uintptr_t)d->base;
-	uintptr_t at = (uintptr_t)addr;
 	struct dsm_ioc_range arg = { .size = sizeof(arg), .len = len };
-	int ret;
 
-	if (at < base || at - base > d->bytes || len > d->bytes - (at - base))
+	if (!is_inside(d, addr, len))
 		return dsm_error_set(EINVAL, "dsm_prefetch: %p with %zu bytes is not inside %s",
 				     addr, len, d->path);
-	arg.offset = at - base;
-	ret = dsm_ioctl(d, DSM_IOC_PREFETCH, &arg);
-	if (ret)
-		return dsm_error_set(-ret, "dsm_prefetch: %s", d->path);
-	return 0;
+	arg.offset = (uintptr_t)addr - (uintptr_t)d->base;
+	return prefetch(d, "dsm_prefetch", &arg);
+}
+
+int dsm_prefetch_rows(struct dsm *d, const void *addr, size_t len, size_t stride, size_t count)
+{
+	struct dsm_ioc_range arg = { .size = sizeof(arg), .len = len, .stride = stride, .count = count };
+	size_t all;
+
+	if (!count)
+		return 0;
+	if (__builtin_mul_overflow(stride, count - 1, &all) || __builtin_add_overflow(all, len, &all) ||
+	    !is_inside(d, addr, all))
+		return dsm_error_set(EINVAL, "dsm_prefetch_rows: %zu rows of %zu bytes, %zu apart, from %p on are not inside %s",
+				     count, len, stride, addr, d->path);
+	arg.offset = (uintptr_t)addr - (uintptr_t)d->base;
+	return prefetch(d, "dsm_prefetch_rows", &arg);
 }
