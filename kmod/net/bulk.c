@@ -25,6 +25,8 @@
 #define SLOT_PAGES (DSM_BULK_BYTES / PAGE_SIZE)
 #define RING_PAGES (DSM_BULK_SLOTS * SLOT_PAGES)
 
+#define LEAST_WITH_FRAMES 2u
+
 /* Value of a WRITE_WITH_IMM on Q: what it is, and its slot. */
 #define IMM_BULK 0xb1000000u
 
@@ -252,12 +254,14 @@ static bool may_join(const struct dsm_net_tx *tx)
 	       (tx->mech == DSM_NET_AUTO || tx->mech == DSM_NET_BULK);
 }
 
-/* How many must there be? 0: none may. */
+/* How many must there be? 0: none may. Two that name frames save a registration as well, and so do their answers. */
 static u32 least_of(const struct dsm_msgbuf *msg)
 {
 	if (!msg)
 		return 0;
-	return to_tx(msg)->mech == DSM_NET_BULK ? 1 : dsm_tune(DSM_NET_BULK_MIN);
+	if (to_tx(msg)->mech == DSM_NET_BULK)
+		return 1;
+	return msg->sink ? min(dsm_tune(DSM_NET_BULK_MIN), LEAST_WITH_FRAMES) : dsm_tune(DSM_NET_BULK_MIN);
 }
 
 /* How many of those that wait fit into one slot; 0: too few for that. */
