@@ -245,7 +245,7 @@ def changed(texts):
     folder, calling = os.path.join(TOP, "userspace/apps"), set()
     for name in os.listdir(folder):
         with open(os.path.join(folder, name), encoding="utf-8") as f:
-            if name.endswith(".c") and re.search(r"^\s+app_hint\(", f.read(), re.M):
+            if name.endswith(".c") and name != "app.c" and re.search(r"^\s+app_hint(_rows)?\(", f.read(), re.M):
                 calling.add(name.removesuffix(".c").split("_")[0])	# lu_tiles.c is of clu too
     named = next(names for names, words in tables.CHANGED if "asking for pages" in words)
     return good & check("papers.who_asks_ahead", calling == set(named) - {"clu"}, f"{calling}, not {named}")

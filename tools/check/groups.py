@@ -69,7 +69,7 @@ GROUPS = (
     Group("guests", ["selftests/qemu/run"], ("check", "all"), 1),
     guests("faults", "cluster", "6.12", "few-faults", ("check",), 1.5),
     guests("parmacs-6.12", "parmacs", "6.12", "full", ("check", "all"), 1),
-    guests("parmacs-6.1", "parmacs", "6.1", "full", ("check", "all"), 1),
+    guests("parmacs-6.1", "parmacs", "6.1", "full", ("all",), 1),
     guests("ssh", "ssh", "6.12", "full", ("check", "all"), 1.5),
     guests("pairs-6.12", "cluster", "6.12", "pairs", ("check",), 1),
     guests("pairs-6.1", "cluster", "6.1", "pairs", ("check",), 1),
