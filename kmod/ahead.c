@@ -616,7 +616,7 @@ static void ask_pieces(struct dsm_region *r, const struct dsm_pieces *what)
 		if (idx == end) {
 			if (at == what->offset + what->count * what->stride)
 				break;
-			idx = max(idx, at >> PAGE_SHIFT);
+			idx = at >> PAGE_SHIFT;
 			end = DIV_ROUND_UP_ULL(at + what->len, PAGE_SIZE);
 			at += what->stride;
 		}

@@ -7,7 +7,7 @@ Asks the counters how many pages were asked for and used, never how long it took
 import errno
 
 from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, make_region,
-                   ranks, region, status, sums, until)
+                   ranks, region, status, sums, tuned, until)
 from vm import clock
 
 PAGE = 4096
@@ -134,21 +134,29 @@ def neighbours_are_fetched_ahead(c):
 
 
 def rows_are_asked_for_together(c):
-    """Eight rows of three pages, five apart: these pages and no others, by two messages, of which the last has eight requests."""
+    """Eight rows of three pages, five apart: these pages and no others, by two writes into the ring; two requests are enough for one."""
     home, asker = c.nodes[0], c.nodes[1]
     rows, wide, apart = 8, 3, 5
-    with region(c, "1M", "around=off,fetch=nocopy") as name, actors(name, home, asker) as (a, b):
-        show(a, b, rows * apart, 1)
-        seen, before = Ahead(asker), counters(asker)
+    with tuned(asker, bulk_min=4), region(c, "1M", "around=off,fetch=nocopy") as name, \
+            actors(name, home, asker) as (a, b):
+        show(a, b, rows * apart + 4, 1)
+        seen = Ahead(asker)
+
+        def ask(bulks, *what):
+            before = counters(asker)["bulks"]
+            b.want(0, "prefetch_rows", *what)
+            grown = counters(asker)["bulks"] - before
+            expect(grown == bulks, f"{what}: {grown} writes into the ring")
+
         # From the middle of a page to the middle of another.
-        b.want(0, "prefetch_rows", PAGE // 2, (wide - 1) * PAGE, apart * PAGE, rows)
-        after = counters(asker)
+        ask(2, PAGE // 2, (wide - 1) * PAGE, apart * PAGE, rows)
         expect(seen.grown()[0] == rows * wide, f"{seen.grown()[0]} pages were asked for")
-        expect(after["bulks"] - before["bulks"] == 2, f"by {after['bulks'] - before['bulks']} writes into the ring")
         for row in range(rows):
             b.want(0, "verify", row * apart * PAGE, wide, PAGE, 1 + row * apart)
         _, hits, wasted, _ = seen.grown()
         expect((hits, wasted) == (rows * wide, 0), f"{hits} of them were used, {wasted} not")
+        ask(1, rows * apart * PAGE, 8, 2 * PAGE, 2)
+        ask(0, (rows * apart + 1) * PAGE, 8, 0, 1)
         b.want(-errno.EINVAL, "prefetch_rows", 0, PAGE, PAGE, 257)
         b.want(0, "prefetch_rows", 0, PAGE, PAGE, 256)
 
