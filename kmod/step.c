@@ -8,6 +8,7 @@
  * the lock, always in process context. Never looks into a message or a page.
  */
 #include <linux/slab.h>
+#include "core/dir.h"
 #include "ctl/trace.h"
 #include "shell.h"
 
@@ -19,6 +20,10 @@ static struct kmem_cache *object_cache[DSM_POOL_COUNT];
  * small (order 1 at most), and failing here would leave peers waiting.
  */
 #define STEP_GFP (GFP_KERNEL | __GFP_NOFAIL)
+
+/* What dsm_engine_wants() may say at most. */
+static_assert(DSM_STEP_MSGS + DSM_MAX_NODES < DSM_NET_MSGS_KEPT);
+static_assert(DSM_STEP_XFERS + DSM_STEP_DIR + 3 * DSM_MAX_NODES < DSM_NET_XFERS_KEPT);
 
 /* Steps in a row whose messages are sent together: answers that bring neighbouring pages go as one work request then. */
 #define STEPS_TOGETHER 16u

@@ -19,12 +19,6 @@
 #include "tune.h"
 #include "xfer.h"
 
-/*
- * Buffers kept for when memory is short, by each node: a message in a backlog is given back
- * at the latest when its peer is lost, so a wait for one ends, but for others' a node must not wait.
- */
-#define RESERVE 64
-
 /* So many answers may go before a page that waits. */
 #define PASS_MOST 32
 
@@ -99,7 +93,7 @@ int dsm_send_init(void)
  */
 mempool_t *dsm_send_pool(void)
 {
-	return mempool_create(RESERVE, pool_alloc, pool_free, NULL);
+	return mempool_create(DSM_NET_MSGS_KEPT, pool_alloc, pool_free, NULL);
 }
 
 /**
@@ -131,6 +125,26 @@ void dsm_send_tx_free(struct dsm_net_tx *tx)
 	mempool_free(tx, tx->pool);
 }
 
+/*
+ * What is gathered goes, and a completion follows all that was posted: that gives the buffers back. The caller, who may be
+ * the handler of the requests whose answers are gathered, has let it be known that it is short.
+ */
+static void ask_back(struct dsm_net *net)
+{
+	struct dsm_peer *peer;
+
+	spin_lock(&net->lock);
+	list_for_each_entry(peer, &net->peers, link) {
+		spin_lock_bh(&peer->lock);
+		peer->gathering = false;
+		if (peer->state == DSM_PEER_UP)
+			dsm_send_push(peer, false);
+		spin_unlock_bh(&peer->lock);
+		dsm_send_flush(peer);
+	}
+	spin_unlock(&net->lock);
+}
+
 /**
  * dsm_send_tx_new() - get an empty message
  * @net: transport
@@ -146,6 +160,7 @@ struct dsm_net_tx *dsm_send_tx_new(struct dsm_net *net, gfp_t gfp)
 
 	if (!tx && gfp & __GFP_DIRECT_RECLAIM) {
 		dsm_cq_short_begin(net);
+		ask_back(net);
 		/* The pool sees to it itself that there is one in the end. */
 		tx = mempool_alloc(net->messages, gfp & ~__GFP_NOFAIL);
 		dsm_cq_short_end(net);
@@ -557,7 +572,7 @@ int dsm_net_send(struct dsm_net *net, struct dsm_msgbuf *msg)
 
 /**
  * dsm_send_flush() - see to it that it shows when all that was posted is done
- * @peer: peer that is left
+ * @peer: peer that is left, or whose buffers somebody waits for
  *
  * Context: any but with the peer's lock held.
  */
@@ -566,7 +581,7 @@ void dsm_send_flush(struct dsm_peer *peer)
 	int vc;
 
 	spin_lock_bh(&peer->lock);
-	for (vc = DSM_VC_C; peer->leaving && vc <= DSM_VC_P; vc++)
+	for (vc = DSM_VC_C; dsm_sq_is_awaited(peer) && vc <= DSM_VC_P; vc++)
 		dsm_sq_flush(&peer->qp[vc]);
 	spin_unlock_bh(&peer->lock);
 }

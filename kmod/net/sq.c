@@ -534,7 +534,7 @@ static void count_post(struct dsm_qp *qp, bool signalled)
 static bool wants_completion(const struct dsm_qp *qp)
 {
 	return qp->held || qp->unsignalled >= min_t(u32, DSM_SIGNAL_INTERVAL, qp->sq_room / 4) ||
-	       qp->peer->leaving;
+	       dsm_sq_is_awaited(qp->peer);
 }
 
 /* The work requests from @bad to the end of the chain were not taken. */
@@ -669,7 +669,7 @@ static void entry_done(struct ib_cq *cq, struct ib_wc *wc)
 	dsm_sink_ended(peer, ended);
 	dsm_sq_give_back(list);
 	dsm_send_push(peer, false);
-	if (peer->leaving)
+	if (dsm_sq_is_awaited(peer))
 		dsm_sq_flush(qp);
 	if (!qp->sq_used)
 		wake_up(&peer->wait);

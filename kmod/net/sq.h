@@ -20,6 +20,13 @@ static inline bool dsm_sq_awaits(const struct dsm_qp *qp)
 	return qp->sq_used > qp->unsignalled;
 }
 
+/* Does somebody wait until all that was posted is done, so that a completion has to follow it? */
+static inline bool dsm_sq_is_awaited(const struct dsm_peer *peer)
+{
+	return !peer->resume.broken &&
+	       (peer->leaving || (peer->state == DSM_PEER_UP && atomic_read(&peer->net->starved)));
+}
+
 /* sq.c */
 int dsm_sq_alloc(struct dsm_qp *qp);
 void dsm_sq_free(struct dsm_qp *qp);

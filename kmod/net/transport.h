@@ -91,6 +91,14 @@ struct dsm_net_config {
 /* Most bytes of a message that a brief answer stands for, and of a request that is answered so. */
 #define DSM_BRIEF_BYTES 72u
 
+/*
+ * Messages and transfers that each node keeps for when memory is short: more than a step of the shell's wants at once, as what
+ * comes back beyond them is freed. A message in a backlog is given back at the latest when its peer is lost, so a wait for
+ * one ends, but for others' a node must not wait. A transfer that is accepted always comes back.
+ */
+#define DSM_NET_MSGS_KEPT 128u
+#define DSM_NET_XFERS_KEPT 640u
+
 #define DSM_NET_SIZES 4		/* classes of messages' sizes, as counted */
 
 /**

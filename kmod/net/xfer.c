@@ -26,9 +26,6 @@
 #include "xfer.h"
 #include "../core/seq.h"
 
-/* Transfers kept for when memory is short, by each node; one that is accepted always comes back. */
-#define RESERVE 64
-
 #define SIGNAL_INTERVAL 16
 
 /* Of what yields the device has so many bytes at most, and leaves so much of its queue and of its READs to others. */
@@ -79,7 +76,7 @@ int dsm_xfer_init(void)
  */
 mempool_t *dsm_xfer_pool(void)
 {
-	return mempool_create(RESERVE, pool_alloc, pool_free, NULL);
+	return mempool_create(DSM_NET_XFERS_KEPT, pool_alloc, pool_free, NULL);
 }
 
 /**

@@ -35,7 +35,7 @@ FILE_BYTES = 200 * 4096 + 100
 FILES_MOST = 20
 
 
-def _file(c, name, turn):
+def file_passes(c, name, turn):
     """Whole pages, written by write() on a node, and read by read() on the next; all bytes change."""
     source, sink = c.nodes[turn % c.count], c.nodes[(turn + 1) % c.count]
     data = bytes(b & 0x7f | 1 | turn % 2 << 7 for b in os.urandom(FILE_BYTES))
@@ -49,7 +49,7 @@ def _files(c, name, direct):
     """Each node in turn; direct: until pages were written directly, for which keys must have come."""
     before = sums(c)["direct_pages"]
     for turn in range(FILES_MOST):
-        _file(c, name, turn)
+        file_passes(c, name, turn)
         if turn + 1 >= c.count and (not direct or sums(c)["direct_pages"] > before):
             return
     raise AssertionError(f"no page was written directly in {FILES_MOST} turns")

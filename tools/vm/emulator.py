@@ -23,7 +23,8 @@ def accelerator():
     why = "DSMVM_ACCEL" if choice else "no usable vmx or svm here"
     # Without cmpxchg16b: guests with 6.12 died now and then at the instruction after one that had failed
     # (kmalloc's fast path), of a double fault, with bits in EFLAGS that no processor sets.
-    return ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max,-cx16"], f"TCG ({why})"
+    # Without erms: kernels then copy and clear by words, while the emulator does REP MOVSB and STOSB byte by byte.
+    return ["-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max,-cx16,-erms"], f"TCG ({why})"
 
 
 def crash(qemu):
