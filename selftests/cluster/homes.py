@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """Tests of `dsmctl homes`: which node homes a page is written to a file, and made so elsewhere."""
+import re
+
 from scene import actors, counters, drop_region, expect, make_region, region, status
 
 PAGE = 4096
 SIZE = "32M"	# 8192 pages: more than one question tells of
 # A node's pages: alone, in rows, across the bounds of a word of the bitmap and of a question.
 OWN = ([(0, 1), (60, 10), (4090, 20)], [(1, 3), (4110, 5)], [(70, 7), (8191, 1)])
+TRACING = "/sys/kernel/tracing"
+DIFF = "events/dsm/dsm_diff/enable"
+ROUNDS = 4
 POLICIES = ("home=first-touch", "preset=csm-none", "preset=csm-none-mg")
 
 
@@ -56,6 +61,27 @@ def homes_are_saved_and_loaded(c):
         last.check(["dsmctl", "homes", "load", name, "/tmp/homes"])
         expect(saved(last, name) == as_file(own), f"loaded: {saved(last, name)}")
         last.check(["dsmctl", "homes", "load", f"/dev/dsm-{name}", "/tmp/homes"])
+
+
+def _homes_of_diffs(actor):
+    """A release, and the homes of the diffs that it made, in their order."""
+    node = actor.node
+    node.sh(f"cd {TRACING} && echo > trace && echo 1 > {DIFF}")
+    actor.want(0, "release")
+    node.sh(f"cd {TRACING} && echo 0 > {DIFF}")
+    return [int(home) for home in re.findall(r"dsm_diff: .* home=(\d+)", node.read(f"{TRACING}/trace"))]
+
+
+def homes_are_not_all_visited_at_once(c):
+    """At a release each node begins with the node after it: no two begin with the same one."""
+    ids = [status(node)["node"] for node in c.nodes]
+    with region(c, "1M", "home=rr") as name, actors(name, *c.nodes) as all_of_them:
+        for own, actor in zip(ids, all_of_them):
+            others = sorted((i for i in ids if i != own), key=lambda i: (i <= own, i))
+            actor.want(0, "acquire")
+            actor.want(0, "fill", 0, ROUNDS * len(ids), PAGE, 10 * (own + 1))
+            homes = _homes_of_diffs(actor)
+            expect(homes == [i for i in others for _ in range(ROUNDS)], f"node {own} visits homes {homes}")
 
 
 def homes_that_cannot_be_loaded(c):
