@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Tests of `dsmctl homes`: which node homes a page is written to a file, and made so elsewhere."""
+"""Tests of homes: `dsmctl homes` writes to a file who homes a page, and makes it so elsewhere; in which order a release visits them."""
 import re
 
+from poll import TRACING
 from scene import actors, counters, drop_region, expect, make_region, region, status
 
 PAGE = 4096
 SIZE = "32M"	# 8192 pages: more than one question tells of
 # A node's pages: alone, in rows, across the bounds of a word of the bitmap and of a question.
 OWN = ([(0, 1), (60, 10), (4090, 20)], [(1, 3), (4110, 5)], [(70, 7), (8191, 1)])
-TRACING = "/sys/kernel/tracing"
 DIFF = "events/dsm/dsm_diff/enable"
 ROUNDS = 4
 POLICIES = ("home=first-touch", "preset=csm-none", "preset=csm-none-mg")
