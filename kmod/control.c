@@ -433,6 +433,13 @@ static int decide_destroy(struct dsm_node *n, struct dsm_wire_control *msg)
 	return err;
 }
 
+/* Nodes that came later use the region too: it must have room for what it keeps by their numbers. */
+static int suits(const struct dsm_region *r, struct dsm_wire_control *msg)
+{
+	return dsm_policy_suits(&r->space->policy, le64_to_cpu(msg->region.members) | le64_to_cpu(msg->region.users),
+				r->pages, (char *)msg->text, sizeof(msg->text));
+}
+
 static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16 from)
 {
 	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
@@ -447,8 +454,7 @@ static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16
 		if (!msg->region.members)
 			msg->region.members = cpu_to_le64(READ_ONCE(n->joined));
 		msg->region.users = cpu_to_le64(users | BIT_ULL(from));
-		err = dsm_policy_suits(&r->space->policy, le64_to_cpu(msg->region.members),
-				       r->pages, (char *)msg->text, sizeof(msg->text));
+		err = suits(r, msg);
 		err = err ?: dsm_control_broadcast(n, msg, DSM_CONTROL_APPLY_MEMBERS, &done);
 	}
 	dsm_region_describe(r, &msg->region);
@@ -467,8 +473,7 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 	case DSM_CONTROL_APPLY_MEMBERS:
 		err = -EINVAL;
 		if (msg->region.members)
-			err = dsm_policy_suits(&r->space->policy, le64_to_cpu(msg->region.members), r->pages,
-					       (char *)msg->text, sizeof(msg->text));
+			err = suits(r, msg);
 		if (!err)
 			err = dsm_region_set_members(r, le64_to_cpu(msg->region.members),
 						     le64_to_cpu(msg->region.users));

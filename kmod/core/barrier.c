@@ -454,14 +454,12 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 	/* Gone before its arrival was counted, or who passed it on, before all that it knew was told. */
 	if (q->gone || !dsm_engine_alive(e, node) || !dsm_engine_alive(e, q->via))
 		b->status = q->gone ? -EOWNERDEAD : -EHOSTDOWN;
-	q->count -= q->gone;
 	q->gone = 0;
 	b->strays |= stray;
 	usual = is_usual(e, b, q);
 	if (!usual)
 		q->via = node;
-	/* Who is quiet is answered all the same. */
-	if ((!q->count && !q->op) || !dsm_engine_alive(e, node))
+	if (!dsm_engine_alive(e, node))
 		dsm_served_free(e, q);
 	else
 		list_add_tail(&q->cont.link, &b->arrivals);
@@ -518,16 +516,13 @@ void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16
 				  struct dsm_actions *acts)
 {
 	struct dsm_barrier *b = dsm_barrier_find(e, region, key);
-	struct dsm_request *q, *tmp;
+	struct dsm_request *q;
 
 	if (b) {
-		list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
+		list_for_each_entry(q, &b->arrivals, cont.link) {
 			if (q->node != node || q->xid != xid)
 				continue;
-			if (!--q->count && !q->op) {
-				list_del(&q->cont.link);
-				dsm_served_free(e, q);
-			}
+			/* It departs all the same: another node may have said this of threads that still wait. */
 			b->status = -EOWNERDEAD;
 			end_episode(e, b, acts);
 			return;
@@ -585,6 +580,8 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 	dsm_moves_hear(s, r, le32_to_cpu(body.moves));
 	if (hdr->type == DSM_MSG_BAR_ABORT) {
 		dsm_reader_take(&tickets, &ticket, sizeof(ticket));
+		if (le16_to_cpu(ticket.node) == e->self)
+			return -EPROTO;
 		if (root != e->self)
 			dsm_barrier_relay_abort(e, s->id, root, &body, &ticket, acts);
 		else

@@ -441,6 +441,37 @@ static u16 next_hop(const struct dsm_engine *e, const u16 *up, u16 node)
 	return node;
 }
 
+/* One message, with as many tickets of @hop and of those below it as there is room for. Returns those looked at. */
+static u32 pass_to(struct dsm_engine *e, u32 region, const struct dsm_wire_depart *body, struct dsm_reader *tickets,
+		   u32 left, const u16 *up, u16 hop, struct dsm_actions *acts)
+{
+	u16 about = le16_to_cpu(body->about);
+	struct dsm_wire_ticket ticket;
+	u32 head_at, looked, mine = 0;
+	struct dsm_msgbuf *m;
+
+	m = dsm_msg_new(e, hop, DSM_CLASS_RSP, DSM_MSG_BAR_DEPART, region, 0);
+	head_at = m->len;
+	dsm_wire_put(m, body, sizeof(*body));
+	/* The vector time must fit behind them: who sent this one may have more tickets in it than anybody honest. */
+	for (looked = 0; looked < left && (!mine || dsm_wire_room(m) >= DSM_MAX_NODES * 8 + 64); looked++) {
+		dsm_reader_take(tickets, &ticket, sizeof(ticket));
+		if (le16_to_cpu(ticket.node) == e->self || next_hop(e, up, le16_to_cpu(ticket.node)) != hop)
+			continue;
+		dsm_wire_put(m, &ticket, sizeof(ticket));
+		mine++;
+	}
+	((struct dsm_wire_depart *)(m->data + head_at))->count = cpu_to_le32(mine);
+	dsm_letter_prefer(e, m);
+	/* What is still to be pulled here is pulled there as well, from where it is. */
+	if (about == e->self)
+		dsm_know_put(e, m, hop);
+	else
+		dsm_know_put_time(e, m, about);
+	dsm_letter_send(e, m, acts);
+	return looked;
+}
+
 /* Departures of others go on first: they do not depend on what is done here. */
 static void pass_on(struct dsm_engine *e, u32 region, struct dsm_wire_depart body,
 		    const struct dsm_reader *tickets, u16 about, struct dsm_actions *acts)
@@ -461,30 +492,10 @@ static void pass_on(struct dsm_engine *e, u32 region, struct dsm_wire_depart bod
 			hops |= 1ull << next_hop(e, up, hop);
 	body.about = cpu_to_le16(about == DSM_NO_NODE ? e->self : about);
 	for (hop = 0; hop < e->n_nodes; hop++) {
-		struct dsm_msgbuf *m;
-		u32 head_at, mine = 0;
-
 		if (!(hops & 1ull << hop) || !dsm_engine_alive(e, hop))
 			continue;
-		m = dsm_msg_new(e, hop, DSM_CLASS_RSP, DSM_MSG_BAR_DEPART, region, 0);
-		head_at = m->len;
-		dsm_wire_put(m, &body, sizeof(body));
-		for (i = 0, r = *tickets; i < count; i++) {
-			dsm_reader_take(&r, &ticket, sizeof(ticket));
-			if (le16_to_cpu(ticket.node) == e->self ||
-			    next_hop(e, up, le16_to_cpu(ticket.node)) != hop)
-				continue;
-			dsm_wire_put(m, &ticket, sizeof(ticket));
-			mine++;
-		}
-		((struct dsm_wire_depart *)(m->data + head_at))->count = cpu_to_le32(mine);
-		dsm_letter_prefer(e, m);
-		/* What is still to be pulled here is pulled there as well, from where it is. */
-		if (about == DSM_NO_NODE)
-			dsm_know_put(e, m, hop);
-		else
-			dsm_know_put_time(e, m, about);
-		dsm_letter_send(e, m, acts);
+		for (i = 0, r = *tickets; i < count;)
+			i += pass_to(e, region, &body, &r, count - i, up, hop, acts);
 	}
 }
 

@@ -105,6 +105,35 @@ void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
 }
 
 /**
+ * dsm_page_deferred_peer_lost() - a node does not wait for its answers any more
+ * @e:    engine
+ * @node: lost node
+ *
+ * Who has its number later is another, and knows nothing of them.
+ *
+ * Context: engine lock held.
+ */
+void dsm_page_deferred_peer_lost(struct dsm_engine *e, u16 node)
+{
+	struct dsm_request *q, *tmp;
+	struct dsm_cont *c, *next;
+
+	list_for_each_entry_safe(q, tmp, &e->deferred, cont.link) {
+		if (q->node != node)
+			continue;
+		list_del(&q->cont.link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+	list_for_each_entry_safe(c, next, &e->ready, link) {
+		q = container_of(c, struct dsm_request, cont);
+		if (c->kind != DSM_CONT_REQUEST || q->type != DSM_MSG_FETCH || q->node != node)
+			continue;
+		list_del(&c->link);
+		dsm_pool_give(e, DSM_POOL_REQUEST, q);
+	}
+}
+
+/**
  * dsm_page_serve_deferred() - a fetch that had to wait is answered
  * @e:    engine
  * @q:    request, in no list; consumed

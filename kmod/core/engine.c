@@ -536,6 +536,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 	note_gone(e, node);
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
+	dsm_page_deferred_peer_lost(e, node);
 	dsm_dir_peer_lost(e, node);
 	dsm_know_peer_lost(e, node, acts);
 	dsm_pipe_peer_lost(e, node, acts);

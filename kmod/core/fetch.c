@@ -16,6 +16,11 @@
 #include "release.h"
 
 #define MAX_NACKS 4
+/*
+ * Stale answers in a row, each to a request that a notice has overtaken. A notice of a version that never was would
+ * make two nodes exchange the page for ever.
+ */
+#define MAX_STALE 15
 
 /* ---- asking ---- */
 
@@ -363,11 +368,14 @@ static void ask_again(struct dsm_engine *e, struct dsm_page *p, struct dsm_actio
 {
 	p->flags &= ~DSM_PF_DISCARD;
 	e->stats.stale_replies++;
-	/* Nobody may be waiting: a guess is not repeated. */
-	if (p->flags & DSM_PF_AHEAD)
+	/* Nobody may be waiting: a guess is not repeated. Nor is this without end: who waits may have been killed. */
+	if (p->flags & DSM_PF_AHEAD || (p->nacks == MAX_STALE && dsm_page_fetching(p))) {
 		unanswered(e, p, acts);
-	else
-		send_fetch(e, p, DSM_NO_NODE, acts);
+		return;
+	}
+	if (p->nacks < MAX_STALE)
+		p->nacks++;
+	send_fetch(e, p, DSM_NO_NODE, acts);
 }
 
 static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_wire_page *body,

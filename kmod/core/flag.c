@@ -159,6 +159,8 @@ void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_acti
 		} else if (dsm_space_lost(e, q->region) & ~q->told) {
 			reply(e, q, -EHOSTDOWN, acts);
 		} else {
+			/* Who has the number of a lost node and is lost later is another. */
+			q->told &= ~dsm_space_lost(e, q->region);
 			list_add_tail(&q->cont.link, &f->waiters);
 			return;
 		}
@@ -209,7 +211,7 @@ int dsm_flag_start(struct dsm_engine *e, struct dsm_space *s, u64 key, u8 op, st
 	struct dsm_wire_flag body = {
 		.key = cpu_to_le64(key),
 		.op = op,
-		.told = cpu_to_le64(op == DSM_FLAG_WAIT ? w->told : 0),
+		.told = cpu_to_le64(op == DSM_FLAG_WAIT ? w->told & dsm_space_lost(e, s->id) : 0),
 	};
 	u16 manager = dsm_manager(s, DSM_MSG_FLAG_OP, key);
 	struct dsm_msgbuf *m;

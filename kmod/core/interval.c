@@ -14,6 +14,9 @@
 #include "ring.h"
 #include "rsync.h"
 
+/* A number beyond it is no interval's: the log goes by differences, and a number that wraps would have no end. */
+#define MOST_EVER (~0ull >> 1)
+
 static u32 record_bytes(u32 count)
 {
 	return sizeof(struct dsm_wire_interval) + count * sizeof(struct dsm_wire_notice);
@@ -276,8 +279,8 @@ static void take_record(struct dsm_engine *e, const struct dsm_wire_interval *he
 	u64 seq = le64_to_cpu(head->seq);
 	struct dsm_interval *rec;
 
-	/* Known already, or a gap before it: the vector time tells what to pull. */
-	if (node == e->self || seq != e->known[node] + 1) {
+	/* Known already, or a gap before it: the vector time tells what to pull. Nobody counts as far as MOST_EVER. */
+	if (node == e->self || seq != e->known[node] + 1 || seq > MOST_EVER) {
 		dsm_count_many(e, NULL, notices_dropped, count);
 		dsm_reader_skip(r, count * sizeof(struct dsm_wire_notice));
 		return;
@@ -328,7 +331,7 @@ static void adopt_time(struct dsm_engine *e, const u64 *times)
  *
  * Context: engine lock held.
  * Return: 1 our log holds all that the vector time names, 0 it does not, -EPROTO if it names
- * intervals of ours that never were.
+ * intervals that never were: of ours, or more than anybody makes.
  */
 int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct dsm_reader *r)
 {
@@ -344,6 +347,8 @@ int dsm_know_take(struct dsm_engine *e, u16 peer, u16 about, u8 flags, struct ds
 
 		dsm_reader_take(r, &t, sizeof(t));
 		times[i] = le64_to_cpu(t);
+		if (times[i] > MOST_EVER)
+			return -EPROTO;
 		if (t)
 			heard_of(e, i);
 	}
@@ -409,6 +414,9 @@ bool dsm_know_board_time(struct dsm_engine *e, u16 peer, const u64 *times)
 
 	if (times[e->self] > e->known[e->self])
 		return false;
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		if (times[i] > MOST_EVER)
+			return false;
 	for (i = 0; i < DSM_MAX_NODES; i++) {
 		e->peer_known[peer][i] = max(e->peer_known[peer][i], times[i]);
 		if (times[i])

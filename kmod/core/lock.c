@@ -461,6 +461,8 @@ int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
 	list_for_each_entry(l, &e->held, list) {
 		if (l->region != region || l->owner.file != file || (tgid && l->owner.tgid != tgid))
 			continue;
+		/* The search for the next goes on from here: those of others before it are not looked at again for each. */
+		list_move_tail(&e->held, &l->list);
 		ret = counted(l);
 		l->flags |= DSM_LOCKF_DEAD;
 		settle(e, l, acts);

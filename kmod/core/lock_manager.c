@@ -346,7 +346,7 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 			      dsm_lock_try_here(e, l, node, acts), 0, acts);
 		return 0;
 	case DSM_MSG_LOCK_GRANT:
-		if (l->state != DSM_LOCK_WAITING && l->state != DSM_LOCK_NONE)
+		if (dsm_lock_has_token(l))
 			return -EPROTO;		/* I17: there is one token */
 		on_grant(e, from, body, l, complete, acts);
 		return 0;

@@ -53,6 +53,7 @@ void dsm_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 
 void dsm_page_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 void dsm_page_serve_deferred(struct dsm_engine *e, struct dsm_request *q, struct dsm_actions *acts);
+void dsm_page_deferred_peer_lost(struct dsm_engine *e, u16 node);
 
 static inline bool dsm_page_fetching(const struct dsm_page *p)
 {

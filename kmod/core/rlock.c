@@ -466,6 +466,8 @@ int dsm_rlock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
 	list_for_each_entry(l, &e->rlocks_held, list) {
 		if (l->region != region || l->owner.file != file || (tgid && l->owner.tgid != tgid))
 			continue;
+		/* As in dsm_lock_owner_gone(). */
+		list_move_tail(&e->rlocks_held, &l->list);
 		l->flags |= DSM_RLOCKF_DEAD;
 		dsm_rlock_settle(e, l, acts);
 		return DSM_LOCK_COUNTED;

@@ -365,6 +365,40 @@ static void reg_abort_that_is_there_before_its_arrival(void **state)
 	require_status(three, 0);
 }
 
+/* Of threads that still wait: they go, with the others. */
+static void reg_abort_that_another_node_sends(void **state)
+{
+	struct dsm_wire_arrive body = { .key = cpu_to_le64(K), .count = cpu_to_le32(1) };
+	struct dsm_waiter one, two;
+	u32 early;
+
+	for (early = 0; early < 2; early++) {
+		struct dsm_wire_ticket ticket = { .node = cpu_to_le16(B), .count = cpu_to_le32(1) };
+		struct dsm_msgbuf *m = world_forge(DSM_MSG_BAR_ABORT, WORLD_REGION, 0);
+
+		w.held[DSM_MSG_BAR_ARRIVE] = early;
+		arrive(B, 2, &one);
+		world_run();
+		ticket.xid = cpu_to_le32(one.xid);
+		dsm_wire_put(m, &body, sizeof(body));
+		dsm_wire_put(m, &ticket, sizeof(ticket));
+		assert_int_equal(world_inject(A, C, m), 0);
+		w.held[DSM_MSG_BAR_ARRIVE] = false;
+		world_run();
+		require_status(one, -EOWNERDEAD);
+		arrive(C, 2, &two);
+		world_run();
+		require_status(two, -EOWNERDEAD);
+		assert_int_equal(at_manager()->seen, 0);
+		/* Of the manager's own nobody else can say so. */
+		ticket.node = cpu_to_le16(A);
+		m = world_forge(DSM_MSG_BAR_ABORT, WORLD_REGION, 0);
+		dsm_wire_put(m, &body, sizeof(body));
+		dsm_wire_put(m, &ticket, sizeof(ticket));
+		assert_int_equal(world_inject(A, C, m), -EPROTO);
+	}
+}
+
 /* ---- limits ---- */
 
 static void arrivals_of_a_node_above_the_limit_are_refused(void **state)
@@ -434,6 +468,7 @@ int main(void)
 		T(abort_between_departure_and_its_arrival_is_harmless),
 		cmocka_unit_test(reg_abort_while_the_arrival_waits_for_its_knowledge),
 		T(reg_abort_that_is_there_before_its_arrival),
+		T(reg_abort_that_another_node_sends),
 		T(arrivals_of_a_node_above_the_limit_are_refused),
 		T(idle_barriers_are_forgotten_above_their_number),
 	};

@@ -353,6 +353,30 @@ static void who_knows_more_than_the_manager_waits_for_it(void **state)
 	require_status(a, -EHOSTDOWN);
 }
 
+/* Of one node again and again: more tickets than leave room for what else a departure carries. */
+static void reg_tickets_beyond_a_message_go_on_in_several(void **state)
+{
+	struct dsm_wire_depart body = { .key = cpu_to_le64(K), .episode = cpu_to_le64(1), .about = cpu_to_le16(C) };
+	struct dsm_wire_ticket ticket = { .node = cpu_to_le16(C), .up = cpu_to_le16(B), .count = cpu_to_le32(1) };
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_BAR_DEPART, WORLD_REGION, 0);
+	u32 i, count = (dsm_wire_room(m) - sizeof(body) - sizeof(struct dsm_wire_know)) / sizeof(ticket), on = 0;
+
+	world_engine(B)->n_nodes = DSM_MAX_NODES;
+	body.count = cpu_to_le32(count);
+	dsm_wire_put(m, &body, sizeof(body));
+	for (i = 0; i < count; i++)
+		dsm_wire_put(m, &ticket, sizeof(ticket));
+	world_put_times(m, 0, 0);
+	assert_int_equal(world_inject(B, C, m), 0);
+	assert_int_equal(world_count(DSM_MSG_BAR_DEPART), 2);
+	for (i = 0; i < w.n_fly; i++) {
+		assert_true(w.fly[i].m->len <= DSM_MSG_BYTES);
+		assert_int_equal(w.fly[i].m->dst, C);
+		on += le32_to_cpu(((struct dsm_wire_depart *)(w.fly[i].m->data + DSM_HDR_BYTES))->count);
+	}
+	assert_int_equal(on, count);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, start3, stop)
 
 int main(void)
@@ -368,6 +392,7 @@ int main(void)
 		cmocka_unit_test(loss_in_the_middle_fails_all_behind),
 		cmocka_unit_test(loss_of_who_is_waited_for),
 		cmocka_unit_test_teardown(who_arrives_while_a_loss_is_being_told_reports_straight, stop),
+		T(reg_tickets_beyond_a_message_go_on_in_several),
 		cmocka_unit_test_teardown(who_knows_more_than_the_manager_waits_for_it, stop),
 	};
 

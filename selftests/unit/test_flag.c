@@ -344,10 +344,13 @@ static void loss_that_the_waiter_has_heard_of_does_not_end_its_wait(void **state
 	struct dsm_waiter old, wait;
 
 	begin(B, DSM_FLAG_WAIT, &old);
-	told = 1 << C;		/* B noticed it before the manager */
+	world_crash(C);
+	world_learn_loss(B, C);		/* before the manager */
+	told = 1 << C;
 	begin(B, DSM_FLAG_WAIT, &wait);
 	world_run();
-	world_lose(C);
+	assert_false(old.done);
+	world_learn_loss(A, C);
 	world_run();
 	assert_true(old.done);
 	assert_int_equal(old.status, -EHOSTDOWN);
@@ -433,6 +436,31 @@ static void newcomer_with_the_id_of_a_lost_user_is_another(void **state)
 	assert_false(wait.done);
 }
 
+/* Who waits has heard of the loss before, not of the one after it. */
+static void reg_setter_with_the_id_of_a_lost_user_is_lost_too(void **state)
+{
+	struct dsm_waiter wait, late;
+	u16 n;
+
+	world_lose(C);
+	told = 1 << C;
+	begin(B, DSM_FLAG_WAIT, &wait);
+	world_run();
+	for (n = A; n <= B; n++) {
+		dsm_engine_peer_up(world_engine(n), C);
+		w.node[n].space.users |= 1 << C;
+	}
+	begin(B, DSM_FLAG_WAIT, &late);
+	world_run();
+	assert_false(wait.done || late.done);
+	for (n = A; n <= B; n++)
+		world_learn_loss(n, C);
+	world_run();
+	assert_true(wait.done && late.done);
+	assert_int_equal(wait.status, -EHOSTDOWN);
+	assert_int_equal(late.status, -EHOSTDOWN);
+}
+
 static void waits_of_a_node_above_the_limit_are_refused(void **state)
 {
 	enum { CAP = 10 };
@@ -496,10 +524,10 @@ static void loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing(void *
 	struct dsm_waiter wait, mine;
 
 	begin(C, DSM_FLAG_WAIT, &wait);
-	told = 1 << C;
-	begin(A, DSM_FLAG_WAIT, &mine);
 	world_run();
 	world_lose(C);
+	told = 1 << C;
+	begin(A, DSM_FLAG_WAIT, &mine);
 	world_run();
 	assert_false(mine.done);
 	assert_int_equal(flag(B, DSM_FLAG_SET), 0);
@@ -636,6 +664,7 @@ int main(void)
 		cmocka_unit_test(loss_of_a_node_that_never_used_the_region_ends_no_wait),
 		T(reg_flag_that_goes_meanwhile_hides_none_from_a_loss),
 		T(newcomer_with_the_id_of_a_lost_user_is_another),
+		T(reg_setter_with_the_id_of_a_lost_user_is_lost_too),
 		T(waits_of_a_node_above_the_limit_are_refused),
 		T(requests_that_pass_are_limited_too),
 		T(loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing),

@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 #include "world.h"
+#include "../../kmod/core/rsync.h"
 
 #define A 0
 #define B 1
@@ -399,6 +400,36 @@ static void reg_log_of_a_node_that_never_acquires_has_its_cap_too(void **state)
 	assert_int_equal(b->applied[A], 40);
 }
 
+/* A number that wraps would have a log without end behind it. */
+static void reg_times_beyond_any_interval_are_refused(void **state)
+{
+	static const u64 most = ~0ull >> 1;
+	struct dsm_board_record record = { .head = { .node = cpu_to_le16(A), .count = cpu_to_le16(1) } };
+	struct dsm_wire_know head = { .nodes = cpu_to_le16(2) };
+	struct dsm_engine *b = world_engine(B);
+	u64 board[DSM_MAX_NODES] = {};
+	u32 i;
+
+	for (i = 2; i--;) {
+		struct dsm_msgbuf *m = world_forge(DSM_MSG_INTERVALS, 0, 0);
+		__le64 times[2] = { [A] = cpu_to_le64(most + i) };
+
+		dsm_wire_put(m, &head, sizeof(head));
+		dsm_wire_put(m, times, sizeof(times));
+		m->data[1] |= DSM_HDR_INVAL_ALL;
+		assert_int_equal(take(B, A, m), i ? -EPROTO : 1);
+		world_msg_free(m);
+		assert_int_equal(b->known[A], i ? 0 : most);
+	}
+	record.head.seq = cpu_to_le64(most + 1);
+	assert_true(dsm_know_board_record(b, &record));
+	assert_int_equal(b->known[A], most);
+	assert_int_equal(log_length(B, A), 0);
+	board[A] = most + 1;
+	assert_false(dsm_know_board_time(b, A, board));
+	assert_int_equal(b->peer_known[A][A], most);
+}
+
 /* It has left before this node came, with an id above all that came since. */
 static void reg_time_of_a_node_never_met_is_taken(void **state)
 {
@@ -560,6 +591,7 @@ int main(void)
 		T(start3, lost_node_is_not_waited_for_in_the_log),
 		T(start3, log_over_its_cap_forgets_and_who_lacks_it_invalidates),
 		T(start2, reg_log_of_a_node_that_never_acquires_has_its_cap_too),
+		T(start2, reg_times_beyond_any_interval_are_refused),
 		T(start3, reg_time_of_a_node_never_met_is_taken),
 		T(start2, peer_that_comes_up_is_taken_to_know_nothing),
 		T(start3, acquire_unmaps_what_the_notices_name),

@@ -439,6 +439,35 @@ static void second_token_is_refused(void **state)
 	assert_int_equal(inject(C, A, DSM_MSG_LOCK_RETURN_ACK, 0, 0), -EPROTO);
 }
 
+/* What belongs to the first is still being pulled. */
+static void reg_second_token_before_all_that_came_with_the_first(void **state)
+{
+	const struct dsm_wire_lock body = { .key = cpu_to_le64(K) };
+	const struct dsm_wire_know head = { .nodes = cpu_to_le16(3) };
+	const __le64 times[3] = { [B] = cpu_to_le64(1) };
+	struct dsm_waiter wait;
+	u32 i;
+
+	w.held[DSM_MSG_LOCK_REQ] = true;
+	world_lock_begin(C, K, &wait, 30, false);
+	w.held[DSM_MSG_INTERVAL_PULL] = true;
+	for (i = 0; i < 3; i++) {
+		struct dsm_msgbuf *m = world_forge(DSM_MSG_LOCK_GRANT, WORLD_REGION, 1);
+
+		dsm_wire_put(m, &body, sizeof(body));
+		if (i < 2) {
+			dsm_wire_put(m, &head, sizeof(head));
+			dsm_wire_put(m, times, sizeof(times));
+		} else {
+			world_put_times(m, 3, 0);
+		}
+		assert_int_equal(world_inject(C, B, m), i ? -EPROTO : 0);
+		assert_false(wait.done);
+	}
+	assert_true(list_is_singular(&world_engine(C)->pull[B].now));
+	assert_true(list_empty(&world_engine(C)->pull[B].then));
+}
+
 static void return_of_a_token_one_does_not_have_is_refused(void **state)
 {
 	world_lock(C, K, 30);
@@ -518,6 +547,7 @@ int main(void)
 		cmocka_unit_test(reg_token_that_a_try_got_outlives_two_losses),
 		cmocka_unit_test(reg_stray_token_waits_for_its_knowledge),
 		T(second_token_is_refused),
+		T(reg_second_token_before_all_that_came_with_the_first),
 		T(return_of_a_token_one_does_not_have_is_refused),
 		T(pass_must_name_another_node),
 		T(reg_only_the_manager_speaks_for_the_queue),

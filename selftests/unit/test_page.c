@@ -233,6 +233,27 @@ static void reply_older_than_notice_is_fetched_again(void **state)
 	assert_int_equal(world_engine(B)->stats.stale_replies, 1);
 }
 
+/* Told of by nobody honest: it is not asked for without end. */
+static void reg_version_that_never_was(void **state)
+{
+	struct dsm_page *p = world_page(B, 0);
+	u32 i;
+
+	world_store(A, 0, 0, 1);
+	world_release(A);
+	dsm_page_notice(world_engine(B), p, ~0ull);
+	for (i = 0; i < 3; i++) {
+		world_engine(B)->stats.stale_replies = 0;
+		w.node[B].woken_pages = 0;
+		assert_int_equal(world_fault(B, 0, false), DSM_PAGE_NONE);
+		world_run();
+		assert_int_equal(p->state, DSM_PAGE_INV);
+		assert_int_equal(p->space->fetching, 0);
+		assert_int_equal(world_engine(B)->stats.stale_replies, 16);
+		assert_true(w.node[B].woken_pages & 1ull << dsm_page_bucket(p));
+	}
+}
+
 static void reply_after_invalidate_all_is_thrown_away_once(void **state)
 {
 	struct dsm_page *p;
@@ -500,6 +521,7 @@ int main(void)
 		T(start2, notice_never_lowers_need),
 		T(start2, notice_does_not_reach_the_home),
 		T(start2, reply_older_than_notice_is_fetched_again),
+		T(start2, reg_version_that_never_was),
 		T(start2, reply_after_invalidate_all_is_thrown_away_once),
 		T(start2, page_never_written_is_answered_with_zero),
 		T(start2, page_being_written_at_home_is_answered_with_data),

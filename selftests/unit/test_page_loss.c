@@ -144,6 +144,39 @@ static void deferred_fetch_of_the_same_node_is_not_kept_twice(void **state)
 	assert_int_equal(world_count(DSM_MSG_PAGE), 2);
 }
 
+/* Who has its number later is not sent its answers; what is ready to be answered goes too. */
+static void reg_fetch_of_a_lost_node_is_forgotten(void **state)
+{
+	struct dsm_wire_fetch body = {};
+	struct dsm_msgbuf *m;
+	u32 ready;
+
+	for (ready = 0; ready < 2; ready++) {
+		start_touch(state);
+		w.held[DSM_MSG_PAGE] = true;
+		w.hold_run = true;
+		world_fault(B, 0, true);
+		world_run();
+		m = world_forge(DSM_MSG_FETCH, WORLD_REGION, 100);
+		dsm_wire_put(m, &body, sizeof(body));
+		assert_int_equal(world_inject(B, C, m), 0);
+		if (ready)
+			world_deliver(DSM_MSG_PAGE);
+		assert_int_equal(list_empty(&world_engine(B)->deferred), ready);
+		assert_int_equal(list_empty(&world_engine(B)->ready), !ready);
+		world_lose(C);
+		assert_true(list_empty(&world_engine(B)->deferred));
+		assert_true(list_empty(&world_engine(B)->ready));
+		dsm_engine_peer_up(world_engine(B), C);
+		w.hold_run = false;
+		w.held[DSM_MSG_PAGE] = false;
+		world_run();
+		assert_int_equal(world_page(B, 0)->state, DSM_PAGE_HOME);
+		assert_int_equal(w.n_fly, 0);
+		world_stop();
+	}
+}
+
 static void claim_whose_manager_is_lost_fails_and_answers_who_waited(void **state)
 {
 	struct dsm_wire_fetch body = {};
@@ -231,6 +264,7 @@ int main(void)
 		T(start_touch, second_claim_is_sent_to_the_winner),
 		T(start_touch, fetch_at_a_winner_whose_claim_is_under_way_is_deferred),
 		T(start_touch, deferred_fetch_of_the_same_node_is_not_kept_twice),
+		cmocka_unit_test(reg_fetch_of_a_lost_node_is_forgotten),
 		T(start_touch, claim_whose_manager_is_lost_fails_and_answers_who_waited),
 		T(start_touch, nack_to_a_lost_winner_ends_the_wait),
 		T(start_touch, nack_naming_nobody_goes_back_to_the_manager),
