@@ -58,7 +58,9 @@ static void clear_end(struct dsm_qp *qp, struct dsm_msgbuf *msg)
 	ib_dma_sync_single_for_device(dev, sge->addr, sge->length, DMA_TO_DEVICE);
 }
 
-/* The ends of requests that go together say that they name no frames. */
+static_assert(sizeof(struct dsm_wire_ring) == sizeof(struct dsm_wire_sink));
+
+/* The ends of requests that go together say that they name no frames; that of RING, that there is none. */
 static void clear_sinks(struct dsm_qp *qp, struct dsm_sq_entry *e)
 {
 	const u32 bytes = sizeof(struct dsm_wire_sink);
@@ -67,7 +69,7 @@ static void clear_sinks(struct dsm_qp *qp, struct dsm_sq_entry *e)
 	if (!e->tx)
 		memset(e->bytes + e->sge.length - bytes, 0, bytes);
 	for (m = e->tx ? &e->tx->msg : NULL; m; m = m->next)
-		if (m->sink)
+		if (m->sink || m->data[0] == DSM_MSG_RING)
 			clear_end(qp, m);
 }
 

@@ -162,8 +162,13 @@ static void on_event(struct ib_event *event, void *context)
  */
 void dsm_cq_prepare(struct dsm_cq *q, struct dsm_peer *peer)
 {
+	/* A handler of receives that is short of messages looks at the queue of sends, whose handlers wait for nothing. */
+	static struct lock_class_key of_sends;
+
 	q->peer = peer;
 	mutex_init(&q->polling);
+	if (q == &peer->tx_cq)
+		lockdep_set_class(&q->polling, &of_sends);
 	INIT_WORK(&q->work, serve_work);
 }
 
@@ -248,16 +253,19 @@ static bool serve_now(struct dsm_cq *q, bool look, bool *found)
 
 static bool serve_peer(struct dsm_net *net, u16 node, bool look)
 {
-	struct dsm_peer *peer = dsm_peer_find_any(net, node);
 	bool found = false, all = true;
+	struct dsm_peer *peer;
 
+	/* Before the peer is looked up: one that comes after that and sets the mark has set it for good. */
 	clear_bit(node, net->fired);
 	/* The queues' marks are read after the node's: pairs with leave_to_spinner(). */
 	smp_mb__after_atomic();
+	peer = dsm_peer_find_any(net, node);
 	if (!peer)
 		return false;
-	/* Sends first: the node's mark is gone, so a handler of the others that is short of memory would not find theirs. */
-	all &= serve_now(&peer->tx_cq, false, &found);
+	/* Sends first, and marked if they are not: a handler of the others that is short of memory looks for theirs. */
+	if (!serve_now(&peer->tx_cq, false, &found))
+		set_bit(node, net->fired);
 	all &= serve_now(&peer->qp[DSM_VC_B].rx_cq, look, &found);
 	all &= serve_now(&peer->qp[DSM_VC_P].rx_cq, look, &found);
 	if (!all)

@@ -505,6 +505,23 @@ static bool take(struct dsm_rx *rx, const struct ib_wc *wc)
 	return wc->opcode == IB_WC_RECV_RDMA_WITH_IMM && wc->wc_flags & IB_WC_WITH_IMM;
 }
 
+/*
+ * The other side sends nothing before all connections stand there. Of each the last packet of the connection manager may
+ * have been lost, and comes again only after seconds: what was received says as much. Who holds @setup at the moment is
+ * making or ending some; then the next message will do.
+ */
+static void all_must_stand(struct dsm_peer *peer)
+{
+	int i;
+
+	if (!mutex_trylock(&peer->setup))
+		return;
+	for (i = 0; i < DSM_VC_COUNT; i++)
+		if (peer->qp[i].id && !READ_ONCE(peer->qp[i].established))
+			rdma_notify(peer->qp[i].id, IB_EVENT_COMM_EST);
+	mutex_unlock(&peer->setup);
+}
+
 /**
  * dsm_recv_done() - completion of a receive
  * @cq: completion queue of one queue pair
@@ -528,6 +545,8 @@ void dsm_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(peer->last_rx, jiffies);
+	if (unlikely(READ_ONCE(peer->state) == DSM_PEER_SETUP || READ_ONCE(peer->resume.broken)) && !peer->active)
+		all_must_stand(peer);
 	if (is_deaf(peer))
 		return;
 	if (!take(rx, wc)) {

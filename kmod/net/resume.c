@@ -323,7 +323,11 @@ static int take_down(struct dsm_peer *peer)
 	struct dsm_resume *r = &peer->resume;
 	int i;
 
-	/* Whoever makes a queue pair looks at @ready, which is false, under this mutex. */
+	/* After a try that ended without a word it is still true, and its connection may stand on the other side. */
+	spin_lock_bh(&peer->lock);
+	r->ready = false;
+	spin_unlock_bh(&peer->lock);
+	/* Whoever makes a queue pair looks at @ready under this mutex. */
 	mutex_lock(&peer->setup);
 	mutex_unlock(&peer->setup);
 	if (!dsm_link_await(peer, r->end))
@@ -436,7 +440,7 @@ static int await_all(struct dsm_peer *peer)
 				       min(patience, left_until(peer->resume.end))))
 			break;
 		err = dsm_remind(peer);
-		if (is_final(err))
+		if (is_final(err) && !is_coming(peer))
 			return err;
 	}
 	wait_event_timeout(peer->wait, all_stand(peer) || is_disturbed(peer),

@@ -26,6 +26,8 @@ READS = "home=rr,fetch=read"
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
 ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
 PULLED_SECONDS = 1.0
+READY_TO_USE = 0x14	# attribute id of the connection manager's last packet
+CONNECTIONS = 4	# of two nodes
 WRONG_MAC = "02:00:00:00:99:99"	# nobody's
 
 
@@ -118,6 +120,23 @@ def a_cable_pulled_for_a_second(c):
 def the_other_cable_pulled_for_a_second(c):
     """The same at the node that was connected to: it cannot connect, and has to remind the other."""
     pull_and_put_back(c, living(c)[0])
+
+
+def last_words_of_connections_are_lost(c):
+    """Of each connection the packet by which the node that was connected to learns that it stands: messages say as much."""
+    def lose():
+        c.switch_command(f"lose {READY_TO_USE:#x} {CONNECTIONS}")
+
+    lose()
+    again(c, living(c)[-1])
+    expect(c.switch_ask("left") == "0", "no such packets when a node joins")
+    lose()
+    # Not every cable that is pulled for so short a time breaks connections.
+    for _ in range(CUTS):
+        pull_and_put_back(c, living(c)[-1])
+        if c.switch_ask("left") == "0":
+            return
+    expect(False, f"{c.switch_ask('left')} packets of {CONNECTIONS} are left, of connections made anew")
 
 
 def pull_and_put_back(c, node, policy="home=rr"):

@@ -460,11 +460,15 @@ class Cluster:
         if self.switch.stdout.readline() != "ready\n":
             raise ClusterError("the switch between the guests did not start")
 
-    def switch_command(self, line):
-        """One line to the switch; returns when it has taken effect."""
+    def switch_ask(self, line):
+        """One line to the switch; its answer, when it has taken effect."""
         self.switch.stdin.write(line + "\n")
         self.switch.stdin.flush()
-        if self.switch.stdout.readline() != "ok\n":
+        return self.switch.stdout.readline().rstrip("\n")
+
+    def switch_command(self, line):
+        """One line that is not a question."""
+        if self.switch_ask(line) != "ok":
             raise ClusterError(f"the switch did not take '{line}'")
 
     def _boot(self):

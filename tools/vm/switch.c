@@ -7,8 +7,9 @@
  * 4-byte big-endian length before each). It learns addresses and sends a frame only where it
  * must go, so that a guest is not woken for its neighbours' traffic. A port whose reader is
  * slow loses frames above a bound, as on a real switch. Lines on standard input cut a port
- * (`cut N`) and join it again (`join N`); each is answered by `ok`. The end of standard input
- * ends the switch. It needs no privilege and touches no network of the host.
+ * (`cut N`) and join it again (`join N`); `lose ATTRIBUTE N` lets the next N packets of RDMA's connection manager
+ * with this attribute id be lost. Each is answered by `ok`; `left` by how many are still to be lost. The end of
+ * standard input ends the switch. It needs no privilege and touches no network of the host.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -125,13 +126,35 @@ static void queue(struct port *p, const uint8_t *frame, size_t len)
 	p->out_len += len;
 }
 
+/* Packets of the connection manager that are to be lost. */
+static struct {
+	unsigned int attribute;
+	unsigned int left;
+} doomed;
+
+/* A datagram of RoCEv2 to queue pair 1, of class "communication management"; IPv4 without options. */
+static bool is_doomed(const uint8_t *frame, size_t len)
+{
+	enum { IP = 14, UDP = IP + 20, BTH = UDP + 8, MAD = BTH + 12 + 8, MAD_BYTES = 24 };
+	static const uint8_t roce[] = { 4791 >> 8, 4791 & 0xff }, gsi[] = { 0, 0, 1 };
+
+	if (!doomed.left || len < MAD + MAD_BYTES)
+		return false;
+	if (frame[12] != 8 || frame[13] || frame[IP] != 0x45 || frame[IP + 9] != 17 ||
+	    memcmp(frame + UDP + 2, roce, sizeof(roce)) || memcmp(frame + BTH + 5, gsi, sizeof(gsi)) ||
+	    frame[MAD + 1] != 7 || (frame[MAD + 16] << 8 | frame[MAD + 17]) != (int)doomed.attribute)
+		return false;
+	doomed.left--;
+	return true;
+}
+
 /* @frame with its length field, @len bytes in all. */
 static void forward(int from, const uint8_t *frame, size_t len)
 {
 	const uint8_t *dst = frame + 4, *src = frame + 10;
 	int to, i;
 
-	if (len < 4 + 14 || ports[from].cut)
+	if (len < 4 + 14 || ports[from].cut || is_doomed(frame + 4, len - 4))
 		return;
 	learn(src, from);
 	to = dst[0] & 1 ? -1 : lookup(dst);
@@ -190,9 +213,12 @@ static void command(void)
 			ports[port].cut = true;
 		else if (sscanf(line, "join %d", &port) == 1 && port >= 0 && port < ports_count)
 			ports[port].cut = false;
-		else
+		else if (strcmp(line, "left") && sscanf(line, "lose %i %u", (int *)&doomed.attribute, &doomed.left) != 2)
 			exit(2);
-		puts("ok");
+		if (strcmp(line, "left"))
+			puts("ok");
+		else
+			printf("%u\n", doomed.left);
 		fflush(stdout);
 		len -= nl + 1 - line;
 		memmove(line, nl + 1, len + 1);
