@@ -528,17 +528,24 @@ static bool owned(const struct dsm_async *a, const struct dsm_region *r, u64 fil
 	return a->region == r && a->arg.owner.file == file && (!tgid || a->arg.owner.tgid == tgid);
 }
 
-static bool cancel_owned(const struct dsm_region *r, u64 file, pid_t tgid)
+/* @all: not only the first of them. False: there are none. */
+static bool cancel_owned(const struct dsm_region *r, u64 file, pid_t tgid, bool all)
 {
 	struct dsm_async *a;
 	bool found = false;
 
 	spin_lock(&pending_lock);
-	list_for_each_entry(a, &pending, link)
-		if (owned(a, r, file, tgid)) {
-			end_with(a, -ECANCELED);
-			found = true;
-		}
+	list_for_each_entry(a, &pending, link) {
+		if (!owned(a, r, file, tgid))
+			continue;
+		end_with(a, -ECANCELED);
+		found = true;
+		if (!all)
+			break;
+	}
+	/* The next look begins with it: those of others before it are not looked at again for each that ends. */
+	if (found && !all)
+		list_move_tail(&pending, &a->link);
 	spin_unlock(&pending_lock);
 	return found;
 }
@@ -555,7 +562,8 @@ static bool cancel_owned(const struct dsm_region *r, u64 file, pid_t tgid)
  */
 void dsm_async_owner_gone(struct dsm_region *r, u64 file, pid_t tgid)
 {
-	wait_event(ended, !cancel_owned(r, file, tgid));
+	if (cancel_owned(r, file, tgid, true))
+		wait_event(ended, !cancel_owned(r, file, tgid, false));
 }
 
 /* Ends operations whose owner went without a word; see dsm_async_ops.gone. */

@@ -144,7 +144,7 @@ struct dsm_owner {
 };
 int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 		  const struct dsm_owner *o);
-int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o);
+int dsm_node_unlock(struct dsm_region *r, u64 key, bool silent, const struct dsm_owner *o);
 int dsm_node_unlock_now(struct dsm_region *r, u64 key, const struct dsm_owner *o);
 bool dsm_node_unlock_waits(const struct dsm_region *r);
 int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_owner *o);

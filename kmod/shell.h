@@ -378,7 +378,7 @@ struct page *dsm_shell_frame_of(void *region, u32 idx);
 
 void dsm_regions_settle(struct dsm_node *n);
 int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit);
-int dsm_release_wait(struct dsm_node *n);
+int dsm_release_wait(struct dsm_node *n, bool silent);
 static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 {
 	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };

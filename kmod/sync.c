@@ -28,8 +28,14 @@
 /*
  * A process that ends takes no signals any more, so it looks itself whether it was killed, or is to be killed now. Then
  * it goes although its writes may still be under way, so that no peer that never answers can hold it. To one that ends by
- * itself 6.12 delivers no signal at all, not even for later: it goes after a time.
+ * itself 6.12 delivers no signal at all, not even for later: it goes after a time. So does a kernel thread, where the last
+ * reference to a file is dropped if a ring of io_uring had it.
  */
+static bool takes_no_signals(void)
+{
+	return current->flags & (PF_EXITING | PF_KTHREAD);
+}
+
 static int wait_at_exit(struct completion *done)
 {
 	struct signal_struct *s = current->signal;
@@ -45,12 +51,13 @@ static int wait_at_exit(struct completion *done)
 
 /**
  * dsm_release_wait() - all that this node wrote so far is applied at its homes, and told, on return
- * @n: node
+ * @n:      node
+ * @silent: what is lost is left to be told to who waits for a release next
  *
  * Context: process; waits killably, also in a process that ends.
  * Return: 0, -EINTR, -EHOSTDOWN some of it is lost.
  */
-int dsm_release_wait(struct dsm_node *n)
+int dsm_release_wait(struct dsm_node *n, bool silent)
 {
 	struct dsm_actions acts;
 	struct dsm_wait wait;
@@ -63,13 +70,13 @@ int dsm_release_wait(struct dsm_node *n)
 	dsm_step_begin(n, &acts);
 	dirty = n->engine->n_dirty;
 	target = dsm_rel_request(n->engine, &acts);
-	done = dsm_rel_wait(n->engine, target, &wait.w, &status);
+	done = dsm_rel_wait(n->engine, target, &wait.w, silent ? NULL : &status);
 	dsm_step_end_flushing(n, &acts);
 	if (done)
 		return status;
 	start = dsm_now_ns();
 	trace_dsm_release(target, 0);
-	if (current->flags & PF_EXITING)
+	if (takes_no_signals())
 		ret = wait_at_exit(&wait.done);
 	else if (dirty < SPIN_PAGES)
 		ret = dsm_spin_sleep(n, DSM_SPIN_RELEASE, &wait, true);
@@ -150,7 +157,7 @@ static int wait_answer(struct dsm_node *n, struct dsm_wait *wait)
 	bool forgotten;
 	int err;
 
-	if (current->flags & PF_EXITING)
+	if (takes_no_signals())
 		err = wait_at_exit(&wait->done);
 	else
 		err = dsm_spin_sleep(n, DSM_SPIN_ANSWER, wait, true);
@@ -182,7 +189,7 @@ int dsm_node_release(struct dsm_region *r)
 
 	if (!r->space->n_members)
 		return 0;
-	ret = dsm_release_wait(n);
+	ret = dsm_release_wait(n, false);
 	if (ret)
 		return ret;
 	dsm_wait_init(&wait);
@@ -365,7 +372,7 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 	struct arrival *a;
 	int ret;
 
-	ret = dsm_release_wait(n);
+	ret = dsm_release_wait(n, false);
 	if (ret)
 		return ret == -EINTR ? -ERESTARTNOINTR : ret;
 	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
@@ -579,7 +586,7 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
 int dsm_node_flag_set(struct dsm_region *r, u64 key)
 {
 	struct dsm_node *n = r->node;
-	int ret = dsm_release_wait(n);
+	int ret = dsm_release_wait(n, false);
 
 	return ret ? ret : flag_op(r, key, DSM_FLAG_SET, 0);
 }

@@ -55,18 +55,19 @@ int dsm_node_unlock_now(struct dsm_region *r, u64 key, const struct dsm_owner *o
 
 /**
  * dsm_node_unlock() - give a lock up after what consistency=cashmere promises: a release
- * @r:   region
- * @key: key
- * @o:   caller
+ * @r:      region
+ * @key:    key
+ * @silent: what is lost is left to be told by a later release
+ * @o:      caller
  *
  * Context: process; waits killably if dsm_node_unlock_waits().
  * Return: 0, -EPERM not held by this process; otherwise it is given up. -EHOSTDOWN some of what was
  * written is lost; -EINTR it was not waited for, and is released when the token leaves the node.
  */
-int dsm_node_unlock(struct dsm_region *r, u64 key, const struct dsm_owner *o)
+int dsm_node_unlock(struct dsm_region *r, u64 key, bool silent, const struct dsm_owner *o)
 {
 	struct dsm_node *n = r->node;
-	int status = dsm_node_unlock_waits(r) ? dsm_release_wait(n) : 0, ret;
+	int status = dsm_node_unlock_waits(r) ? dsm_release_wait(n, silent) : 0, ret;
 
 	ret = dsm_node_unlock_now(r, key, o);
 	return ret ? ret : status;

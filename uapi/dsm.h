@@ -39,8 +39,9 @@ struct dsm_ioc_version {
  * Join a cluster: CAP_SYS_ADMIN, else -EPERM. -EISCONN already joined;
  * -EADDRNOTAVAIL @listen_addr is no address here; -EADDRINUSE the port is taken;
  * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT other version;
- * -EEXIST the node id is taken; -EPERM no insecure=1; -ETIMEDOUT; -EHOSTDOWN a member was lost
- * meanwhile; -EINTR. @errtxt says which of them.
+ * -EEXIST the node id is taken; -EPERM no insecure=1; -ECONNREFUSED, -EHOSTUNREACH, -ENETUNREACH, -ETIMEDOUT nobody
+ * answers at @seed_addr; -EPROTO what answers is no dsm; -EHOSTDOWN a member was lost meanwhile; -EINTR. @errtxt says
+ * which of them.
  */
 struct dsm_ioc_join {
 	__u32 size;
@@ -264,6 +265,8 @@ struct dsm_ioc_stats {
 
 #define DSM_LOCK_TRY 1u		/* -EBUSY instead of waiting */
 #define DSM_LOCK_TIMED 2u	/* -ETIMEDOUT at @deadline_ns */
+/* Unlock: what was written and is lost is left to be told by a later release. */
+#define DSM_UNLOCK_SILENT 4u
 /*
  * Lock, unlock, mark consistent. 0; -EOWNERDEAD: taken, the last holder ended while holding it;
  * -EDEADLK: this thread holds it already; -EPERM: unlock by a process that does not hold it;

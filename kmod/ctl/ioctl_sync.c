@@ -45,9 +45,12 @@ int dsm_ioctl_lock(struct dsm_ioctl_call *c)
  */
 int dsm_ioctl_unlock(struct dsm_ioctl_call *c)
 {
+	const struct dsm_ioc_lock *a = &c->arg.lock;
 	const struct dsm_owner o = owner_of(c);
 
-	return c->arg.lock.flags ? -EINVAL : dsm_node_unlock(c->region, c->arg.lock.key, &o);
+	if (a->flags & ~DSM_UNLOCK_SILENT)
+		return -EINVAL;
+	return dsm_node_unlock(c->region, a->key, a->flags & DSM_UNLOCK_SILENT, &o);
 }
 
 /**

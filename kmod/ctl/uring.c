@@ -163,7 +163,7 @@ static int begin(struct io_uring_cmd *cmd, const struct dsm_uring_arg *a, unsign
 	if (i == ARRAY_SIZE(rows)) {
 		if (issue_flags & IO_URING_F_NONBLOCK && dsm_node_unlock_waits(r))
 			return -EAGAIN;
-		return dsm_node_unlock(r, a->key, &arg.owner);
+		return dsm_node_unlock(r, a->key, false, &arg.owner);
 	}
 	arg.kind = rows[i].kind;
 	return start(r, &arg, issue_flags);

@@ -11,6 +11,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/page-flags.h>
+#include <linux/pagemap.h>
 #include "../compat.h"
 #include "mm.h"
 
@@ -44,12 +45,15 @@ struct page *dsm_mm_frame_alloc(struct dsm_mm *mm, u32 idx, gfp_t gfp)
  *
  * Somebody who still pins the page keeps the memory, not the region.
  *
- * Context: any but hard interrupt.
+ * Context: process, sleeps.
  */
 void dsm_mm_frame_free(struct page *frame)
 {
+	/* Who marks a pinned page dirty looks at its mapping under this lock. */
+	lock_page(frame);
 	ClearPageDirty(frame);
 	frame->mapping = NULL;
+	unlock_page(frame);
 	put_page(frame);
 }
 

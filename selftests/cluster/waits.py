@@ -9,7 +9,7 @@ import errno
 import re
 
 from loss import work_goes_on
-from scene import actors, bound, counters, expect, join_ranks, living, region, start_ranks, until
+from scene import actors, bound, counters, expect, join_ranks, living, peer, region, start_ranks, until
 from vm import clock
 
 COND, SEM = 0, 4096	# offsets
@@ -185,4 +185,52 @@ def killed_while_others_wait(c):
             good += results == [0, 0, 0, -errno.EAGAIN]
             expect(good or set(results) == {-errno.EHOSTDOWN}, f"results {results}")
         expect(good, "the survivors could use no semaphore at all")
+    work_goes_on(c)
+
+
+def what_is_lost_is_told_to_the_program(c):
+    """Where an unlock is a release: the library's own locks leave it to the program's to tell that bytes are lost."""
+    *rest, victim = living(c)
+    there = len(rest) * PAGE	# homed at the victim
+    with region(c, "1M", "consistency=cashmere", "home=rr") as name, actors(name, *rest) as others, \
+            actors(name, victim) as (v,):
+        a, b = others[0], others[-1]
+        pages = (there, there + (len(rest) + 1) * PAGE)
+        # Shared, so that none is exclusive where it is written.
+        for x in (a, b):
+            for page in pages:
+                x.read(page, 0)
+        for x, page in zip((a, b), pages):
+            x.want(0, "write", page, 7)
+        b.want(0, "cond_init", COND)
+        for x in (a, b, v):
+            x.settle()
+        victim.kill()
+        # The first of those whose locks were not managed there: a release each, of all that its node wrote.
+        for node in rest:
+            until(lambda node=node: peer(node, v.id)["state"] == "lost", "the loss is not noticed")
+        for offset in range(SEM, SEM + 64 * 16, 64):
+            a.want(0, "sem_init", offset, 1)
+            if a.call("sem_trywait", offset) == 0:
+                break
+        else:
+            expect(False, "the survivors could use no semaphore at all")
+        # A bare release tells of a lost sync manager as well.
+        key = next(k for k in range(KEY, KEY + 64) if a.call("lock", k) == 0)
+        a.want(-errno.EHOSTDOWN, "unlock", key)
+        a.want(0, "lock", key)
+        a.want(0, "unlock", key)
+        b.want(0, "lock", key)
+        number = b.begin("cond_wait", COND, key)
+
+        def signalled():
+            # Its flag may have been at the lost node: then it ends by itself, with the lock.
+            if a.call("trylock", key) == 0:
+                a.call("cond_signal", COND)
+                a.want(0, "unlock", key)
+            return not b.pending(number)
+
+        until(signalled, "nobody could end the wait")
+        b.finish(number, -errno.EHOSTDOWN, "a wait whose unlock told of lost bytes")
+        b.want(0, "unlock", key)	# held again
     work_goes_on(c)

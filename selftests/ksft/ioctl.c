@@ -40,6 +40,8 @@ VARIANT(stats, DSM_IOC_STATS, dsm_ioc_stats, 0, 0, true, true);
 VARIANT(logp, DSM_IOC_LOGP, dsm_ioc_logp, 0, EINVAL, true, true);
 VARIANT(lock, DSM_IOC_LOCK, dsm_ioc_lock, DSM_LOCK_TRY | DSM_LOCK_TIMED, EINVAL, true, false);
 VARIANT(unlock, DSM_IOC_UNLOCK, dsm_ioc_lock, 0, EPERM, true, false);
+VARIANT(unlock_silent, DSM_IOC_UNLOCK, dsm_ioc_lock, DSM_UNLOCK_SILENT, EPERM, true, false);
+VARIANT(unlock_try, DSM_IOC_UNLOCK, dsm_ioc_lock, DSM_LOCK_TRY, EINVAL, true, false);
 VARIANT(lock_consistent, DSM_IOC_LOCK_CONSISTENT, dsm_ioc_lock, BAD_FLAG, EINVAL, true, false);
 VARIANT(barrier, DSM_IOC_BARRIER, dsm_ioc_barrier, 0, EINVAL, true, false);
 VARIANT(flag_set, DSM_IOC_FLAG_SET, dsm_ioc_flag, BAD_FLAG, EINVAL, true, false);

@@ -35,7 +35,7 @@ int dsm_cond_init(struct dsm *d, struct dsm_cond *c)
 int dsm_cond_wait(struct dsm *d, struct dsm_cond *c, uint64_t lock_key)
 {
 	uint64_t ticket;
-	int woken, ret;
+	int woken, lost, ret;
 	bool mine;
 
 	ret = check(d, "dsm_cond_wait", c);
@@ -46,11 +46,11 @@ int dsm_cond_wait(struct dsm *d, struct dsm_cond *c, uint64_t lock_key)
 				     (void *)c);
 	c->lock = lock_key;
 	ticket = dsm_queue_join(c->queue);
-	ret = dsm_unlock(d, lock_key);
-	if (ret) {
+	lost = dsm_unlock(d, lock_key);
+	if (lost && lost != -EHOSTDOWN) {
 		/* Not the holder's: what was written here is as little to be relied on as before. */
 		c->queue[QUEUE_NEXT]--;
-		return ret;
+		return lost;
 	}
 	woken = dsm_queue_sleep(d, c->queue, ticket);
 	ret = dsm_queue_lock(d, lock_key, &mine);
@@ -58,7 +58,7 @@ int dsm_cond_wait(struct dsm *d, struct dsm_cond *c, uint64_t lock_key)
 		return ret;
 	if (woken && !dsm_queue_leave(d, c->queue, ticket))
 		return failed(d, woken, "dsm_cond_wait", c);
-	return ret;
+	return ret || !lost ? ret : failed(d, lost, "dsm_cond_wait", c);
 }
 
 /* Whoever has seen what a waiter did under the lock sees that it waits, and with which lock. */
@@ -78,7 +78,7 @@ static int wake(struct dsm *d, const char *who, struct dsm_cond *c, bool all)
 	while (dsm_queue_wake(d, c->queue, &err) && all)
 		;
 	if (mine)
-		dsm_unlock(d, key);
+		dsm_unlock_own(d, key);
 	return err ? failed(d, err, who, c) : 0;
 }
 

@@ -78,7 +78,7 @@ static int ready(struct dsm *d, const char *who)
 	ret = check_header(d);
 	if (!ret && dead)
 		ret = dsm_lock_consistent(d, HEAP_KEY_INIT);
-	dsm_unlock(d, HEAP_KEY_INIT);
+	dsm_unlock_own(d, HEAP_KEY_INIT);
 	if (!ret)
 		__atomic_store_n(&d->heap_ready, 1, __ATOMIC_RELEASE);
 	return ret;

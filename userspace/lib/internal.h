@@ -59,6 +59,12 @@ DSM_HIDDEN int dsm_control_from_env(char path[DSM_CONTROL_BYTES]);
 /* Rank and size as the program's starter set them; 0 of 1 without one. 0 or -EINVAL. */
 DSM_HIDDEN int dsm_rank_from_env(int *rank, int *ranks);
 
+/*
+ * Gives back a lock of the library's own that the caller holds. That what the program wrote is lost, where it is a
+ * release too, is told by the program's next release, as if this had not been one.
+ */
+DSM_HIDDEN void dsm_unlock_own(struct dsm *d, uint64_t key);
+
 /* ioctl that gives a negative errno and leaves errno alone. */
 DSM_HIDDEN int dsm_ioctl(const struct dsm *d, unsigned long request, void *arg);
 

@@ -65,25 +65,36 @@ bool dsm_queue_leave(struct dsm *d, uint64_t *queue, uint64_t ticket)
 	return false;
 }
 
+/*
+ * If a home is lost the flag is not set at first. If the flag's own node is, its waiter hears of that and finds
+ * that its turn has come.
+ */
+static int set_surely(struct dsm *d, uint64_t flag, int *err)
+{
+	int ret = dsm_flag_set(d, flag);
+
+	if (ret == -EHOSTDOWN) {
+		*err = ret;
+		ret = dsm_flag_set(d, flag);
+	}
+	return ret == -EHOSTDOWN ? 0 : ret;
+}
+
+/* Whose ticket it is has left if the flag was set before. */
 bool dsm_queue_wake(struct dsm *d, uint64_t *queue, int *err)
 {
 	while (!dsm_queue_is_empty(queue)) {
 		uint64_t flag = flag_of(queue, queue[QUEUE_FIRST]++);
-		int ret = dsm_flag_set(d, flag);
+		int ret = set_surely(d, flag, err);
 
-		if (ret == -EALREADY) {
-			dsm_flag_clear(d, flag);
-			continue;
-		}
-		/*
-		 * If a home is lost the flag is not set yet. If the flag's own node is, its
-		 * waiter hears of that and finds that its turn has come.
-		 */
-		if (ret) {
+		if (!ret)
+			return true;
+		if (ret != -EALREADY) {
 			*err = ret;
-			dsm_flag_set(d, flag);
+			queue[QUEUE_FIRST]--;
+			return false;
 		}
-		return true;
+		dsm_flag_clear(d, flag);
 	}
 	return false;
 }

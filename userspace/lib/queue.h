@@ -39,8 +39,8 @@ DSM_HIDDEN int dsm_queue_sleep(struct dsm *d, const uint64_t *queue, uint64_t ti
 /* Under the lock, if that failed: give up. True: woken meanwhile. */
 DSM_HIDDEN bool dsm_queue_leave(struct dsm *d, uint64_t *queue, uint64_t ticket);
 /*
- * Under the lock: wake who waits longest. False: nobody waits. *@err becomes -EHOSTDOWN if what was
- * written before, or the flag, was on a node that is lost; then too somebody is woken.
+ * Under the lock: wake who waits longest. False: nobody waits, or the flag cannot be set and *@err says why. *@err
+ * becomes -EHOSTDOWN if what was written before, or the flag, was on a node that is lost; then too somebody is woken.
  */
 DSM_HIDDEN bool dsm_queue_wake(struct dsm *d, uint64_t *queue, int *err);
 

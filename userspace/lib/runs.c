@@ -110,14 +110,14 @@ int heap_runs_lock(struct dsm *d)
 		repair(d);
 		ret = dsm_lock_consistent(d, HEAP_KEY_RUNS);
 		if (ret)
-			dsm_unlock(d, HEAP_KEY_RUNS);
+			dsm_unlock_own(d, HEAP_KEY_RUNS);
 	}
 	return ret;
 }
 
 void heap_runs_unlock(struct dsm *d)
 {
-	dsm_unlock(d, HEAP_KEY_RUNS);
+	dsm_unlock_own(d, HEAP_KEY_RUNS);
 }
 
 static uint64_t align_up(uint64_t page, uint64_t align_pages)

@@ -8,6 +8,11 @@
 
 #include "queue.h"
 
+static void leave(struct dsm *d, struct dsm_sem *s)
+{
+	dsm_unlock_own(d, (uintptr_t)s);
+}
+
 /* A holder that was killed inside left one store out at most, and each leaves a good state. */
 static int enter(struct dsm *d, const char *who, struct dsm_sem *s)
 {
@@ -22,14 +27,9 @@ static int enter(struct dsm *d, const char *who, struct dsm_sem *s)
 		dsm_queue_repair(d, s->queue);
 		ret = dsm_lock_consistent(d, (uintptr_t)s);
 		if (ret)
-			dsm_unlock(d, (uintptr_t)s);
+			leave(d, s);
 	}
 	return ret;
-}
-
-static void leave(struct dsm *d, struct dsm_sem *s)
-{
-	dsm_unlock(d, (uintptr_t)s);
 }
 
 int dsm_sem_init(struct dsm *d, struct dsm_sem *s, uint64_t value)
@@ -89,8 +89,12 @@ int dsm_sem_post(struct dsm *d, struct dsm_sem *s)
 
 	if (ret)
 		return ret;
-	if (!dsm_queue_wake(d, s->queue, &ret))
+	/* The waking tells what was written before; without it the unlock does. */
+	if (dsm_queue_wake(d, s->queue, &ret) || ret) {
+		leave(d, s);
+	} else {
 		s->value++;
-	leave(d, s);
+		ret = dsm_unlock(d, (uintptr_t)s);
+	}
 	return ret ? dsm_error_of(d, -ret, "dsm_sem_post: %p of %s", (void *)s, d->path) : 0;
 }

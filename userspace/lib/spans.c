@@ -103,7 +103,7 @@ static int class_lock(struct dsm *d, unsigned int class)
 		if (!ret)
 			ret = dsm_lock_consistent(d, key);
 		if (ret)
-			dsm_unlock(d, key);
+			dsm_unlock_own(d, key);
 	}
 	return ret;
 }
@@ -158,7 +158,7 @@ void *heap_span_alloc(struct dsm *d, unsigned int class, int *ret)
 	if (!heap_class(d, class)->partial)
 		*ret = new_span(d, class);
 	if (*ret) {
-		dsm_unlock(d, HEAP_KEY_CLASS + class);
+		dsm_unlock_own(d, HEAP_KEY_CLASS + class);
 		return NULL;
 	}
 	page = heap_class(d, class)->partial;
@@ -166,7 +166,7 @@ void *heap_span_alloc(struct dsm *d, unsigned int class, int *ret)
 	slot = take_slot(e);
 	if (!e->free_slots)
 		unlink_span(d, class, page);
-	dsm_unlock(d, HEAP_KEY_CLASS + class);
+	dsm_unlock_own(d, HEAP_KEY_CLASS + class);
 	return heap_page(d, page) + slot * classes[class].bytes;
 }
 
@@ -212,7 +212,7 @@ int heap_span_free(struct dsm *d, uint64_t page, void *p)
 	if (heap_tag_get(d, first) != heap_tag(HEAP_SPAN, class, classes[class].pages) ||
 	    slot >= slots_of(class) || offset % classes[class].bytes ||
 	    !(e->used[slot / 64] & bit)) {
-		dsm_unlock(d, HEAP_KEY_CLASS + class);
+		dsm_unlock_own(d, HEAP_KEY_CLASS + class);
 		return -EINVAL;
 	}
 	e->used[slot / 64] &= ~bit;
@@ -220,6 +220,6 @@ int heap_span_free(struct dsm *d, uint64_t page, void *p)
 		link_span(d, class, first);
 	if (e->free_slots == slots_of(class))
 		drop_span(d, class, first);
-	dsm_unlock(d, HEAP_KEY_CLASS + class);
+	dsm_unlock_own(d, HEAP_KEY_CLASS + class);
 	return 0;
 }

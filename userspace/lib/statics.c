@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 struct range {
 	char *at;
 	size_t bytes;
-	char value[256];
+	char *value;
 };
 
 static struct {
@@ -85,22 +86,23 @@ void parmacs_statics_fix(char **argv)
 
 static void keep(char *at, size_t bytes)
 {
-	if (kept.used == KEPT_MAX || bytes > sizeof(kept.range[0].value))
+	char *value = malloc(bytes);
+
+	if (kept.used == KEPT_MAX || !value)
 		parmacs_die("too many variables of libraries among the program's");
-	kept.range[kept.used].at = at;
-	kept.range[kept.used++].bytes = bytes;
+	kept.range[kept.used++] = (struct range){ .at = at, .bytes = bytes, .value = value };
 }
 
-/* The main program comes first. */
-static int find_kept(struct dl_phdr_info *info, size_t bytes, void *unused)
+/* The main program comes first. What a library cannot write lies outside of the statics: nothing is done with it. */
+static int find_kept(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
+	const struct dsm_parmacs_program *program = arg;
 	const Elf64_Dyn *dyn = NULL;
 	const Elf64_Rela *rela = NULL;
 	const Elf64_Sym *symbols = NULL;
 	size_t i, count = 0;
 
 	(void)bytes;
-	(void)unused;
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dyn = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
@@ -112,19 +114,22 @@ static int find_kept(struct dl_phdr_info *info, size_t bytes, void *unused)
 		else if (dyn->d_tag == DT_SYMTAB)
 			symbols = (const void *)dyn->d_un.d_ptr;
 	}
-	for (i = 0; rela && symbols && i < count; i++)
-		if (ELF64_R_TYPE(rela[i].r_info) == R_X86_64_COPY)
-			keep((char *)info->dlpi_addr + rela[i].r_offset,
-			     symbols[ELF64_R_SYM(rela[i].r_info)].st_size);
+	for (i = 0; rela && symbols && i < count; i++) {
+		char *at = (char *)info->dlpi_addr + rela[i].r_offset;
+
+		if (ELF64_R_TYPE(rela[i].r_info) == R_X86_64_COPY && at >= (char *)program->data &&
+		    at < (char *)program->end)
+			keep(at, symbols[ELF64_R_SYM(rela[i].r_info)].st_size);
+	}
 	return 1;
 }
 
-static void remember_kept(void)
+static void remember_kept(const struct dsm_parmacs_program *program)
 {
 	unsigned int i;
 
 	if (!kept.used)
-		dl_iterate_phdr(find_kept, NULL);
+		dl_iterate_phdr(find_kept, (void *)program);
 	for (i = 0; i < kept.used; i++)
 		memcpy(kept.range[i].value, kept.range[i].at, kept.range[i].bytes);
 }
@@ -181,37 +186,44 @@ static const char *bytes_of(uint64_t copy)
 	return copy ? (const char *)(uintptr_t)copy : zero;
 }
 
-/* Pages that changed since the last time get new copies, so that workers can still read the old. */
+/*
+ * Pages that changed since the last time get new copies, so that workers can still read the old. A worker of this rank may
+ * write them meanwhile, so each is looked at once: page[].copy 0 stands for one that is to be copied.
+ */
 static uint64_t give_copies(const struct parmacs_statics *head)
 {
-	uint64_t number, copy, used = 0, changed = 0, at = 0;
+	struct parmacs_page *found = calloc(head->pages, sizeof(*found));
+	uint64_t number, used = 0, changed = 0, at = 0, i;
 	struct parmacs_statics *s;
 	char *room;
 
+	if (!found)
+		parmacs_die("no memory for a list of %" PRIu64 " pages", head->pages);
 	for (number = 0; number < head->pages; number++) {
+		struct parmacs_page page = { .number = number };
+
 		if (is_zero(page_at(head, number), HEAP_PAGE))
 			continue;
-		used++;
-		copy = copy_of(last, number, &at);
-		changed += !copy || memcmp(bytes_of(copy), page_at(head, number), HEAP_PAGE);
+		page.copy = copy_of(last, number, &at);
+		if (page.copy && memcmp(bytes_of(page.copy), page_at(head, number), HEAP_PAGE))
+			page.copy = 0;
+		changed += !page.copy;
+		found[used++] = page;
 	}
 	room = changed ? take_block(changed * HEAP_PAGE) : NULL;
+	for (i = 0; i < used; i++) {
+		if (found[i].copy)
+			continue;
+		memcpy(room, page_at(head, found[i].number), HEAP_PAGE);
+		found[i].copy = (uintptr_t)room;
+		room += HEAP_PAGE;
+	}
 	s = take_block(sizeof(*s) + used * sizeof(s->page[0]));
 	*s = *head;
 	s->before = (uintptr_t)last;
-	for (number = 0, at = 0; number < head->pages; number++) {
-		const char *page = page_at(head, number);
-
-		if (is_zero(page, HEAP_PAGE))
-			continue;
-		copy = copy_of(last, number, &at);
-		if (!copy || memcmp(bytes_of(copy), page, HEAP_PAGE)) {
-			memcpy(room, page, HEAP_PAGE);
-			copy = (uintptr_t)room;
-			room += HEAP_PAGE;
-		}
-		s->page[s->used++] = (struct parmacs_page){ .number = number, .copy = copy };
-	}
+	s->used = used;
+	memcpy(s->page, found, used * sizeof(*found));
+	free(found);
 	last = s;
 	return (uintptr_t)s;
 }
@@ -304,7 +316,7 @@ static void take_copies(const struct parmacs_statics *s, const struct dsm_parmac
 {
 	uint64_t number, at = 0;
 
-	remember_kept();
+	remember_kept(program);
 	for (number = 0; number < s->pages; number++) {
 		size_t bytes;
 		char *to = clip(s, program, number, &bytes);
@@ -346,7 +358,7 @@ static void take_pages(struct dsm *d, const struct parmacs_statics *s,
 	unsigned int i;
 	bool same;
 
-	remember_kept();
+	remember_kept(program);
 	same = !memcmp(base, shared, (size_t)((char *)program->data - base));
 	for (i = 0; i < kept.used; i++)
 		same &= !memcmp(kept.range[i].at, shared + (kept.range[i].at - base),

@@ -76,6 +76,12 @@ int dsm_unlock(struct dsm *d, uint64_t key)
 	return lock_call(d, "dsm_unlock", DSM_IOC_UNLOCK, key, 0, 0);
 }
 
+void dsm_unlock_own(struct dsm *d, uint64_t key)
+{
+	if (!dsm_table_give(d, key))
+		lock_call(d, "dsm_unlock", DSM_IOC_UNLOCK, key, DSM_UNLOCK_SILENT, 0);
+}
+
 int dsm_lock_consistent(struct dsm *d, uint64_t key)
 {
 	return lock_call(d, "dsm_lock_consistent", DSM_IOC_LOCK_CONSISTENT, key, 0, 0);
