@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dsmctl.h"
@@ -166,19 +167,33 @@ static void print_runs(FILE *f, const struct dsm_ioc_region_info *info, const st
 			(unsigned long long)all->run[i].count);
 }
 
-/* A file of that name is replaced whole, or left as it was. */
-static int write_file(const char *path, const struct dsm_ioc_region_info *info, const struct runs *all)
+/* A device or a pipe is written to. */
+static int write_through(const char *path, const struct dsm_ioc_region_info *info, const struct runs *all)
 {
-	char *new;
+	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
+
+	if (!f)
+		return fail("homes save: %s: %s", path, strerror(errno));
+	print_runs(f, info, all);
+	return fflush(f) ? fail("homes save: %s: %s", path, strerror(errno)) : 0;
+}
+
+/* A file of that name, or that a link of that name leads to, is replaced whole, or left as it was. */
+static int write_file(const char *name, const struct dsm_ioc_region_info *info, const struct runs *all)
+{
+	char *path, *new;
+	struct stat st;
 	FILE *f;
 	int err;
 
-	if (!strcmp(path, "-")) {
-		print_runs(stdout, info, all);
-		return fflush(stdout) ? fail("homes save: %s", strerror(errno)) : 0;
-	}
-	if (asprintf(&new, "%s.new", path) < 0)
+	if (!strcmp(name, "-") || (!stat(name, &st) && !S_ISREG(st.st_mode)))
+		return write_through(name, info, all);
+	path = realpath(name, NULL);
+	err = asprintf(&new, "%s.new", path ? path : name);
+	if (err < 0) {
+		free(path);
 		return fail("homes save: %s", strerror(ENOMEM));
+	}
 	f = fopen(new, "we");
 	if (!f) {
 		err = errno;
@@ -188,13 +203,14 @@ static int write_file(const char *path, const struct dsm_ioc_region_info *info, 
 	err = fflush(f) || fsync(fileno(f)) ? errno : 0;
 	if (fclose(f) && !err)
 		err = errno;
-	if (!err && rename(new, path))
+	if (!err && rename(new, path ? path : name))
 		err = errno;
 	if (err)
 		unlink(new);
 out:
 	if (err)
 		fail("homes save: %s: %s", new, strerror(err));
+	free(path);
 	free(new);
 	return err ? EXIT_FAILURE : 0;
 }
@@ -233,10 +249,11 @@ static int parse_line(const char *path, char *text, uint32_t line, uint64_t page
 	char *word[4], *save = NULL;
 	int n = 0;
 
+	text[strcspn(text, "#")] = '\0';
 	for (word[0] = strtok_r(text, " \t\n", &save); n < 3 && word[n];
 	     word[n] = strtok_r(NULL, " \t\n", &save))
 		n++;
-	if (!n || *word[0] == '#')
+	if (!n)
 		return 0;
 	if (n != 3 || word[3] || !parse_number(word[0], DSM_NODE_ANY - 1, &node) ||
 	    !parse_number(word[1], UINT64_MAX, &r.first) || !parse_number(word[2], UINT64_MAX, &r.count))

@@ -20,7 +20,8 @@ struct host {
 	char name[128];		/* for ssh */
 	char node[4];		/* DSM_LOCAL_NODE: which of the machine's; "": as it is set, or the first */
 	bool local;		/* this machine: no ssh */
-	int pending;		/* connections that ssh has not made yet */
+	int *pending;		/* connections to the machine that ssh has not made yet; its entries share @first_pending */
+	int first_pending;
 };
 
 struct plan {

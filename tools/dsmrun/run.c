@@ -63,7 +63,7 @@ static bool from_keeper(struct stream *s)
 		return false;
 	if (!c->ready && cut_tail(s, KEEPER_READY)) {
 		c->ready = true;
-		c->host->pending--;
+		--*c->host->pending;
 		return true;
 	}
 	if (c->ready && !c->failed && cut_tail(s, KEEPER_FAILED)) {
@@ -119,7 +119,7 @@ static void report_end(struct run *run, struct child *c)
 	if (remote)
 		snprintf(where, sizeof(where), " on %s", c->host->name);
 	if (remote && !c->ready)
-		c->host->pending--;
+		--*c->host->pending;
 	if (run->incomplete)
 		return;
 	if (!c->ready || c->failed) {
@@ -179,7 +179,7 @@ static void start_more(struct run *run)
 	for (i = 0; i < run->count && !run->ending; i++) {
 		struct child *c = &run->children[i];
 
-		if (c->begun || c->ready || c->failed || c->host->pending >= PENDING_MAX)
+		if (c->begun || c->ready || c->failed || *c->host->pending >= PENDING_MAX)
 			continue;
 		if (spawn(run->plan, c))
 			look_for_ends(run);
@@ -285,8 +285,13 @@ static int watch_signals(void)
 static void assign(struct run *run)
 {
 	struct plan *plan = run->plan;
-	int rank;
+	int rank, i, same;
 
+	for (i = 0; i < plan->host_count; i++) {
+		for (same = 0; strcmp(plan->hosts[same].name, plan->hosts[i].name); same++)
+			;
+		plan->hosts[i].pending = &plan->hosts[same].first_pending;
+	}
 	for (rank = 0; rank < plan->ranks; rank++) {
 		int slot = plan->ppn ? rank / plan->ppn : rank;
 		struct child *c = &run->children[run->count];

@@ -179,7 +179,7 @@ static int spawn_ssh(const struct plan *plan, struct child *child, int out, int 
 		return EXIT_NOT_RUN;
 	}
 	child->control = control[1];
-	child->host->pending++;
+	++*child->host->pending;
 	return 0;
 }
 

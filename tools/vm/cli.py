@@ -87,6 +87,7 @@ class _Printer:
     """Whole lines of a job's output, with the node's number before each."""
 
     lock = threading.Lock()
+    lost = None		# why the output could not be written; a reader that has enough is no reason
 
     def __init__(self, index):
         self.prefix = f"{index}| ".encode()
@@ -105,9 +106,16 @@ class _Printer:
     def _write(self, kind, lines):
         out = sys.stderr if kind == ERR else sys.stdout
         with self.lock:
-            for line in lines:
-                out.buffer.write(self.prefix + line + b"\n")
-            out.buffer.flush()
+            try:
+                for line in lines:
+                    out.buffer.write(self.prefix + line + b"\n")
+                out.buffer.flush()
+            except OSError as e:
+                # The program goes on, and what it says from here on goes nowhere.
+                if not isinstance(e, BrokenPipeError):
+                    _Printer.lost = e
+                with open(os.devnull, "wb") as nowhere:
+                    os.dup2(nowhere.fileno(), out.fileno())
 
 
 def _start_program(c, args):
@@ -161,6 +169,8 @@ def _run(args):
                 signal.pause()
             except KeyboardInterrupt:
                 pass
+    if _Printer.lost:
+        raise cluster.ClusterError(f"the program's output could not be written: {_Printer.lost.strerror}")
     return status
 
 

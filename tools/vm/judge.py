@@ -19,7 +19,7 @@ BAD = re.compile("|".join((
 )))
 
 # Lines that hold such a word and are no complaint of the kernel about itself.
-HARMLESS = re.compile(r"[Cc]ommand line:|ACPI (Warning|BIOS)")
+HARMLESS = re.compile(r"[Cc]ommand line:|ACPI (Warning|BIOS)|traps: .*\[\d+\] (trap invalid opcode|general protection fault) ip:")
 
 CONTEXT_LINES = 40
 
