@@ -585,7 +585,7 @@ static void serve(struct work_struct *work)
 	case DSM_CONTROL_APPLY_CREATE:
 		err = dsm_region_add(n, &q->msg.region, true);
 		if (err == -EOPNOTSUPP)
-			say(&q->msg, err, "its RDMA device lacks atomics, which sync=rdma needs");
+			say(&q->msg, err, "its RDMA device lacks atomics (sync=rdma, metadata=rdma) or multicast (bcast=adaptive)");
 		break;
 	default:
 		err = apply_to_region(n, &q->msg);

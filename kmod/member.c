@@ -502,6 +502,8 @@ int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtx
 		dsm_errtxt_set(err, "this node has joined (or is joining or leaving) already; see dsmctl status");
 		return -EISCONN;
 	}
+	/* Anew, with the parameters as they are now. */
+	dsm_engine_start(n);
 	/* Who starts a cluster names it; a joiner learns the name from its seed. */
 	cluster = arg->seed_addr ? 0 : get_random_u64() | 1;
 	if (!arg->seed_addr && arg->node == DSM_NODE_ANY)

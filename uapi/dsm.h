@@ -350,8 +350,8 @@ struct dsm_ioc_homes {
  * DSM_LOCK_TABLE_BYTES at DSM_LOCK_TABLE_OFFSET, MAP_SHARED.
  *
  * The module puts locks into slots whose token is at this node, free and not waited for, and takes
- * them out at any time. The table is DSM_LOCK_SETS_LOG2 sets of DSM_LOCK_WAYS slots each; a key
- * is in a slot of set DSM_LOCK_SET(key), in no other, or in none.
+ * them out at any time. The table is 1 << DSM_LOCK_SETS_LOG2 sets of DSM_LOCK_WAYS slots each; a
+ * key is in a slot of set DSM_LOCK_SET(key), in no other, or in none.
  *
  * @word: bits 0 and 1 state, 2 to 23 thread id (gettid), 24 to 33 the number that the ioctl gave,
  * from 34 on generation. Only two changes are allowed, both by compare-and-exchange of the whole

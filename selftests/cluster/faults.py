@@ -54,14 +54,12 @@ def resumes(node):
 
 
 def break_one(node, other, connection):
-    """A connection breaks; both sides must get over it in time."""
-    slow = node.cluster.slowness
+    """A connection breaks; both sides must get over it, or they lose each other."""
     before = [resumes(n) for n in (node, other)]
     fault(node, other, f"break {CONNECTIONS[connection]}")
     for n, count in zip((node, other), before):
         until(lambda n=n, count=count: resumes(n) > count,
-              f"{n.name} did not resume after {connection} broke on {node.name}",
-              RESUME_SECONDS * slow)
+              f"{n.name} did not resume after {connection} broke on {node.name}")
 
 
 @contextlib.contextmanager
@@ -81,8 +79,7 @@ def unknown_outcome(a, b, connection, arrives):
         b.join()
     for n, count in zip((a, b), before):
         until(lambda n=n, count=count: resumes(n) > count,
-              f"{n.name} did not resume after {connection} broke with unknown outcomes",
-              RESUME_SECONDS * a.cluster.slowness)
+              f"{n.name} did not resume after {connection} broke with unknown outcomes")
 
 
 def check_both_know(a, b):
@@ -314,13 +311,14 @@ def transfers_over_broken_connections(c):
     key = b.read("/sys/kernel/debug/dsm/xfer").split()[1:]
     job = a.start(["sh", "-c", f"echo 'burst {status(b)['node']} {' '.join(key)} 400' > "
                    "/sys/kernel/debug/dsm/xfer"])
+    begun = counters(a)["xfer_reads"]
+    until(lambda: counters(a)["xfer_reads"] > begun, "no READ begins")
     for _ in range(3):
         # The transfer test takes one command at a time; the other node's is free.
         before = resumes(a)
         fault(b, a, "break 3")
-        until(lambda before=before: resumes(a) > before, "B was not made anew",
-              RESUME_SECONDS * c.slowness)
-    job.wait(CALL_SECONDS * c.slowness)
+        until(lambda before=before: resumes(a) > before, "B was not made anew")
+    expect(job.wait(CALL_SECONDS * c.slowness).status == 0, "the command of the transfer test failed")
     text = a.read("/sys/kernel/debug/dsm/xfer")
     expect(text.startswith("status 0, 0 of 400 failed"), f"burst: {text}")
     xfer(b, "free")
@@ -430,7 +428,7 @@ def spoil(c, words, finder, reason, load=True):
         jobs = start_ranks(c, ["counter", name, 2, 100000, 3]) if load else []
         for line in words:
             fault(a, b, line)
-        wait_lost(c, pair, (RESUME_SECONDS + 3) * c.slowness)
+        wait_lost(c, pair, CALL_SECONDS * c.slowness)
         for job in jobs:
             try:
                 job.wait(CALL_SECONDS * c.slowness)
@@ -470,8 +468,11 @@ def a_break_that_cannot_be_mended(c):
         begin = time.monotonic()
         fault(a, b, "break 1")
         until(lambda: peer(a, ident)["state"] == "lost", "the peer is not lost",
-              c.peer_timeout_ms / 1000 * c.slowness + 1)
-        expect(time.monotonic() - begin > RESUME_SECONDS - 0.5, "it was given up early")
+              c.peer_timeout_ms / 1000 + CALL_SECONDS)
+        # A beat may have come an eighth of the bound before the cut.
+        least = max(RESUME_SECONDS, c.peer_timeout_ms / 1000 * 7 / 8) - 0.5
+        took = time.monotonic() - begin
+        expect(took > least, f"it was given up after {took:.1f} s, not {least:.1f}")
         b.join()
         wait_lost(c, [(b, status(a)["node"])], c.peer_timeout_ms / 1000 + 2)
     again(c, b)

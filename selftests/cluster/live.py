@@ -75,6 +75,7 @@ def twins_go_home_early(c):
     """L27: of more pages than there is room for some are flushed before the release, not written again, and still told of."""
     for policy in (("home=block",), ("home=block", "fetch=read", "sync=rdma"), ("preset=csm-none",), ("preset=csm-ms",)):
         with region(c, "4M", "around=off", *policy) as name, actors(name, *c.nodes) as group:
+            ever = 0
             for turn in range(TURNS):
                 writer, value = group[turn % len(group)], 10000 * (turn + 1)
                 node = c.nodes[turn % len(group)]
@@ -82,6 +83,7 @@ def twins_go_home_early(c):
                 writer.want(0, "lock", 7)
                 writer.want(0, "fill", 0, MANY, PAGE, value)
                 early = counters(node)["diffs"] - before
+                ever += early
                 writer.want(0, "unlock", 7)
                 for a in group:
                     a.want(0, "lock", 7)
@@ -90,3 +92,6 @@ def twins_go_home_early(c):
                 # Of the first node's own pages there are no twins, and with cashmere few at first.
                 expect(early or not turn % len(group) or policy[0].startswith("preset"),
                        f"{policy}, turn {turn}: nothing was written back before the release")
+                all_of_it = counters(node)["diffs"] - before
+                expect(all_of_it <= MANY, f"{policy}, turn {turn}: {all_of_it} diffs of {MANY} pages")
+            expect(ever, f"{policy}: nothing was ever written back before a release")

@@ -2,6 +2,7 @@
 // Copyright (C) 2026 The dsm authors
 /* See ksft.h. */
 #include <grp.h>
+#include <sys/resource.h>
 #include <time.h>
 #include "ksft.h"
 
@@ -122,6 +123,34 @@ int child_status(pid_t pid)
 		pause_ms(1);
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+_Noreturn void dump_core(void)
+{
+	struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+	int fd = open("/proc/self/coredump_filter", O_WRONLY);
+
+	if (setrlimit(RLIMIT_CORE, &unlimited) || fd < 0 || write(fd, "0x7f", 4) != 4)
+		_exit(1);
+	signal(SIGABRT, SIG_DFL);
+	abort();
+}
+
+int core_has_page_of(pid_t pid, unsigned char byte)
+{
+	unsigned char page[PAGE];
+	char path[64];
+	int fd, found = 0;
+
+	snprintf(path, sizeof(path), "/tmp/core.%d", pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return -1;
+	unlink(path);
+	while (!found && read(fd, page, PAGE) == PAGE)
+		found = page[0] == byte && !memcmp(page, page + 1, PAGE - 1);
+	close(fd);
+	return found;
 }
 
 bool wait_asleep(pid_t pid)

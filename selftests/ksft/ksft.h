@@ -63,6 +63,10 @@ uint64_t counter(enum dsm_stat which);
 
 /* Exit status of a child, 128 + signal if one ended it; -1 if it is still there after the bound. */
 int child_status(pid_t pid);
+/* Ends the process with a core file of all that may be in one, shared mappings of files too. */
+_Noreturn void dump_core(void);
+/* Is there a page all of @byte in a process's core file, which goes: 1 or 0; -1 there is no such file. */
+int core_has_page_of(pid_t pid, unsigned char byte);
 /* Polls until a process sleeps in the kernel; false after the bound. */
 bool wait_asleep(pid_t pid);
 /* Memory that children share, zero. */
