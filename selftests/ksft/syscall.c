@@ -5,7 +5,6 @@
  * other processes, futexes; signals, core dumps and ends of processes.
  */
 #include <linux/futex.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include "harness.h"
