@@ -533,6 +533,7 @@ static void note_gone(struct dsm_engine *e, u16 node)
 void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
 {
 	e->alive &= ~(1ull << node);
+	e->telling |= 1ull << node;
 	note_gone(e, node);
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
@@ -558,7 +559,7 @@ static bool hears(u32 *heard, u32 loss)
  * @e:      engine
  * @node:   peer
  * @loss:   &struct dsm_engine.losses, counted up by the caller for this loss
- * @bucket: 0 to DSM_KEY_BUCKETS - 1
+ * @bucket: 0 to DSM_KEY_BUCKETS - 1, in this order
  * @acts:   actions
  *
  * Objects come and go between two calls, so none has a place in the chain: each remembers what it was told of last. So losses
@@ -594,5 +595,7 @@ bool dsm_engine_lose_key(struct dsm_engine *e, u16 node, u32 loss, u32 bucket, s
 			dsm_rlock_peer_lost(e, rl, node, acts);
 			return true;
 		}
+	if (bucket == DSM_KEY_BUCKETS - 1)
+		e->telling &= ~(1ull << node);
 	return false;
 }

@@ -462,8 +462,8 @@ struct dsm_letters {
  * @alive:       bitmap of the nodes that can be reached, @self included
  * @next_xid:    last request id given out
  * @losses:      losses of peers that key objects were told of
- * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the
- *               shell
+ * @telling:     bitmap of lost nodes of whose loss not all key objects have been told yet
+ * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the shell
  * @lock_max:    lock objects from which on no peer gets a token of a further key
  * @flag_cap:    flags of a region that may be set, of those kept here
  * @log_cap:     interval records kept before old ones are trimmed
@@ -544,6 +544,7 @@ struct dsm_engine {
 	u64 alive;
 	u32 next_xid;
 	u32 losses;
+	u64 telling;
 	u32 lock_cap;
 	u32 lock_max;
 	u32 flag_cap;

@@ -423,8 +423,8 @@ static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct
 			 * An earlier release failed before this
 			 * one waited, and had nobody to tell.
 			 */
-			if (!w->status && !w->silent) {
-				w->status = e->rel_err;
+			if (!w->silent) {
+				w->status = w->status ?: e->rel_err;
 				e->rel_err = 0;
 			}
 			list_del_init(&w->link);

@@ -220,11 +220,13 @@ def what_is_lost_is_told_to_the_program(c):
         a.want(-errno.EHOSTDOWN, "unlock", key)
         a.want(0, "lock", key)
         a.want(0, "unlock", key)
+        # Told of the loss once, so that waits for flags begin.
+        b.want(-errno.EHOSTDOWN, "await", key)
         b.want(0, "lock", key)
         number = b.begin("cond_wait", COND, key)
 
         def signalled():
-            # Its flag may have been at the lost node: then it ends by itself, with the lock.
+            # Its flag may be the lost node's to keep: then it ends by itself, with the lock.
             if a.call("trylock", key) == 0:
                 a.call("cond_signal", COND)
                 a.want(0, "unlock", key)

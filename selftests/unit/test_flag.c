@@ -5,51 +5,7 @@
  * The key of these tests is managed by A.
  */
 #include "unit.h"
-#include "world.h"
-
-#define A 0
-#define B 1
-#define C 2
-
-static u64 K;
-static u64 told;	/* lost nodes that who waits has heard of */
-
-static int start3(void **state)
-{
-	world_start(3);
-	told = 0;
-	K = world_key(DSM_MSG_FLAG_OP, A, 0);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	world_stop();
-	return 0;
-}
-
-static int begin(u16 node, u8 op, struct dsm_waiter *waiter)
-{
-	int err;
-
-	dsm_waiter_init(waiter);
-	waiter->told = told;
-	err = dsm_flag_start(world_engine(node), &w.node[node].space, K, op, waiter, world_begin(node));
-	world_end(node);
-	return err;
-}
-
-static int flag(u16 node, u8 op)
-{
-	struct dsm_waiter waiter;
-	int err = begin(node, op, &waiter);
-
-	if (err)
-		return err;
-	world_run();
-	unit_require(waiter.done, "operation %u of node %u is not answered", op, node);
-	return waiter.status;
-}
+#include "flag_world.h"
 
 static bool cancel(u16 node, struct dsm_waiter *waiter)
 {
@@ -57,11 +13,6 @@ static bool cancel(u16 node, struct dsm_waiter *waiter)
 
 	world_end(node);
 	return gone;
-}
-
-static bool exists(void)
-{
-	return dsm_key_bucket(world_engine(A)->flags, WORLD_REGION, K)->first;
 }
 
 struct row {
@@ -325,142 +276,6 @@ static void loss_of_who_may_be_the_setter_fails_all_waits(void **state)
 	assert_true(wait[A].done && wait[B].done);
 }
 
-static void wait_that_begins_after_the_loss_fails_unless_the_flag_is_set(void **state)
-{
-	u16 n;
-
-	world_lose(C);
-	for (n = A; n <= B; n++) {
-		assert_int_equal(flag(n, DSM_FLAG_WAIT), -EHOSTDOWN);
-		assert_false(exists());
-		assert_int_equal(flag(n, DSM_FLAG_SET), 0);
-		assert_int_equal(flag(n, DSM_FLAG_WAIT), 0);
-		assert_int_equal(flag(n, DSM_FLAG_CLEAR), 0);
-	}
-}
-
-static void loss_that_the_waiter_has_heard_of_does_not_end_its_wait(void **state)
-{
-	struct dsm_waiter old, wait;
-
-	begin(B, DSM_FLAG_WAIT, &old);
-	world_crash(C);
-	world_learn_loss(B, C);		/* before the manager */
-	told = 1 << C;
-	begin(B, DSM_FLAG_WAIT, &wait);
-	world_run();
-	assert_false(old.done);
-	world_learn_loss(A, C);
-	world_run();
-	assert_true(old.done);
-	assert_int_equal(old.status, -EHOSTDOWN);
-	assert_false(wait.done);
-	assert_int_equal(flag(A, DSM_FLAG_SET), 0);
-	assert_true(wait.done);
-	assert_int_equal(wait.status, 0);
-}
-
-static void loss_of_a_node_that_never_used_the_region_ends_no_wait(void **state)
-{
-	struct dsm_waiter wait, late;
-	u32 left;
-
-	for (left = 0; left < 2; left++) {
-		start3(state);
-		if (!left)
-			world_stranger(C);
-		begin(B, DSM_FLAG_WAIT, &wait);
-		world_run();
-		if (left)
-			dsm_engine_peer_left(world_engine(A), C);
-		world_lose(C);
-		begin(A, DSM_FLAG_WAIT, &late);
-		world_run();
-		assert_false(wait.done || late.done);
-		assert_int_equal(flag(A, DSM_FLAG_SET), 0);
-		assert_true(wait.done && late.done);
-		assert_int_equal(wait.status, 0);
-		world_stop();
-	}
-}
-
-/* Flags of one chain, of which each goes as soon as it was told. */
-static void reg_flag_that_goes_meanwhile_hides_none_from_a_loss(void **state)
-{
-	struct dsm_engine *e = world_engine(A);
-	u32 bucket = dsm_hash_key(WORLD_REGION, K) % DSM_KEY_BUCKETS, n = 0, loss;
-	struct dsm_waiter wait[3];
-	u64 key = K;
-
-	for (; n < 3; key++) {
-		if (dsm_hash_key(WORLD_REGION, key) % DSM_KEY_BUCKETS != bucket ||
-		    dsm_manager(&w.node[A].space, DSM_MSG_FLAG_OP, key) != A)
-			continue;
-		K = key;
-		begin(B, DSM_FLAG_WAIT, &wait[n++]);
-		world_run();
-	}
-	dsm_engine_peer_lost(e, C, world_begin(A));
-	world_end(A);
-	loss = ++e->losses;
-	assert_true(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
-	world_end(A);
-	/* The chain's first is told, and another step frees it. */
-	world_run();
-	assert_true(wait[2].done);
-	assert_true(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
-	world_end(A);
-	world_run();
-	assert_true(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
-	world_end(A);
-	world_run();
-	assert_false(dsm_engine_lose_key(e, C, loss, bucket, world_begin(A)));
-	world_end(A);
-	for (n = 0; n < 3; n++) {
-		assert_true(wait[n].done);
-		assert_int_equal(wait[n].status, -EHOSTDOWN);
-	}
-}
-
-static void newcomer_with_the_id_of_a_lost_user_is_another(void **state)
-{
-	struct dsm_waiter wait;
-
-	world_lose(C);
-	assert_int_equal(flag(B, DSM_FLAG_WAIT), -EHOSTDOWN);
-	dsm_engine_peer_up(world_engine(A), C);
-	assert_int_equal(dsm_space_lost(world_engine(A), WORLD_REGION), 0);
-	assert_int_equal(dsm_space_lost(world_engine(A), WORLD_REGION + 1), 0);
-	begin(B, DSM_FLAG_WAIT, &wait);
-	world_run();
-	assert_false(wait.done);
-}
-
-/* Who waits has heard of the loss before, not of the one after it. */
-static void reg_setter_with_the_id_of_a_lost_user_is_lost_too(void **state)
-{
-	struct dsm_waiter wait, late;
-	u16 n;
-
-	world_lose(C);
-	told = 1 << C;
-	begin(B, DSM_FLAG_WAIT, &wait);
-	world_run();
-	for (n = A; n <= B; n++) {
-		dsm_engine_peer_up(world_engine(n), C);
-		w.node[n].space.users |= 1 << C;
-	}
-	begin(B, DSM_FLAG_WAIT, &late);
-	world_run();
-	assert_false(wait.done || late.done);
-	for (n = A; n <= B; n++)
-		world_learn_loss(n, C);
-	world_run();
-	assert_true(wait.done && late.done);
-	assert_int_equal(wait.status, -EHOSTDOWN);
-	assert_int_equal(late.status, -EHOSTDOWN);
-}
-
 static void waits_of_a_node_above_the_limit_are_refused(void **state)
 {
 	enum { CAP = 10 };
@@ -517,25 +332,6 @@ static void requests_that_pass_are_limited_too(void **state)
 	}
 	assert_int_equal(refused, 2);
 	assert_int_equal(e->served[C], 0);
-}
-
-static void loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing(void **state)
-{
-	struct dsm_waiter wait, mine;
-
-	begin(C, DSM_FLAG_WAIT, &wait);
-	world_run();
-	world_lose(C);
-	told = 1 << C;
-	begin(A, DSM_FLAG_WAIT, &mine);
-	world_run();
-	assert_false(mine.done);
-	assert_int_equal(flag(B, DSM_FLAG_SET), 0);
-	assert_true(mine.done);
-	world_lose(B);
-	assert_int_equal(flag(A, DSM_FLAG_TEST), 0);
-	assert_int_equal(flag(A, DSM_FLAG_CLEAR), 0);
-	assert_false(exists());
 }
 
 /* ---- bare release and acquire ---- */
@@ -659,15 +455,8 @@ int main(void)
 		T(result_of_a_reply_is_one_of_the_known),
 		T(loss_of_the_manager_fails_those_who_wait),
 		T(loss_of_who_may_be_the_setter_fails_all_waits),
-		T(wait_that_begins_after_the_loss_fails_unless_the_flag_is_set),
-		T(loss_that_the_waiter_has_heard_of_does_not_end_its_wait),
-		cmocka_unit_test(loss_of_a_node_that_never_used_the_region_ends_no_wait),
-		T(reg_flag_that_goes_meanwhile_hides_none_from_a_loss),
-		T(newcomer_with_the_id_of_a_lost_user_is_another),
-		T(reg_setter_with_the_id_of_a_lost_user_is_lost_too),
 		T(waits_of_a_node_above_the_limit_are_refused),
 		T(requests_that_pass_are_limited_too),
-		T(loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing),
 		T(bare_release_then_bare_acquire_shows_the_bytes),
 		T(push_of_nothing_new_sends_nothing),
 		T(push_of_more_than_one_message_is_answered_when_all_is_there),

@@ -451,6 +451,31 @@ static void reg_error_nobody_waited_for_is_told_to_who_has_to_wait(void **state)
 	assert_int_equal(world_release(B), 0);
 }
 
+/* What it has lost itself tells of all that was lost before. */
+static void reg_errors_of_two_releases_are_told_once(void **state)
+{
+	struct dsm_waiter waiter;
+	int status = 1;
+	u64 target;
+
+	world_store(B, 0, 0, 1);
+	world_load(B, 2, 0);
+	world_release_begin(B);
+	world_store(B, 2, 0, 1);
+	world_lose(A);
+	world_run();
+	assert_int_equal(world_engine(B)->rel_done, 1);
+	w.hold_flush = true;
+	target = world_release_begin(B);
+	assert_false(wait_for(B, target, &waiter, &status));
+	w.hold_flush = false;
+	world_run();
+	assert_true(waiter.done);
+	assert_int_equal(waiter.status, -EHOSTDOWN);
+	assert_int_equal(world_engine(B)->rel_done, 2);
+	assert_int_equal(world_release(B), 0);
+}
+
 static void cancelled_waiter_is_forgotten(void **state)
 {
 	struct dsm_waiter waiter;
@@ -601,6 +626,7 @@ int main(void)
 		T(start2, who_asks_only_when_leaves_the_error_to_others),
 		T(start2, error_nobody_waited_for_is_told_once),
 		T(start2, reg_error_nobody_waited_for_is_told_to_who_has_to_wait),
+		T(start2, reg_errors_of_two_releases_are_told_once),
 		T(start2, cancelled_waiter_is_forgotten),
 		T(start2, page_written_in_every_interval_keeps_its_twin),
 		T(start2, kept_page_that_is_not_written_is_protected_again),

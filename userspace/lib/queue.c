@@ -52,19 +52,6 @@ int dsm_queue_sleep(struct dsm *d, const uint64_t *queue, uint64_t ticket)
 	return ret;
 }
 
-bool dsm_queue_leave(struct dsm *d, uint64_t *queue, uint64_t ticket)
-{
-	if (ticket - queue[QUEUE_FIRST] >= queue[QUEUE_NEXT] - queue[QUEUE_FIRST]) {
-		dsm_queue_sleep(d, queue, ticket);
-		return true;
-	}
-	if (ticket + 1 == queue[QUEUE_NEXT])
-		queue[QUEUE_NEXT]--;
-	else
-		dsm_flag_set(d, flag_of(queue, ticket));
-	return false;
-}
-
 /*
  * If a home is lost the flag is not set at first. If the flag's own node is, its waiter hears of that and finds
  * that its turn has come.
@@ -78,6 +65,23 @@ static int set_surely(struct dsm *d, uint64_t flag, int *err)
 		ret = dsm_flag_set(d, flag);
 	}
 	return ret == -EHOSTDOWN ? 0 : ret;
+}
+
+bool dsm_queue_leave(struct dsm *d, uint64_t *queue, uint64_t ticket)
+{
+	int err;	/* the caller tells of one already */
+
+	if (ticket - queue[QUEUE_FIRST] >= queue[QUEUE_NEXT] - queue[QUEUE_FIRST]) {
+		dsm_queue_sleep(d, queue, ticket);
+		return true;
+	}
+	if (ticket + 1 == queue[QUEUE_NEXT])
+		queue[QUEUE_NEXT]--;
+	else if (ticket == queue[QUEUE_FIRST])
+		queue[QUEUE_FIRST]++;
+	else
+		set_surely(d, flag_of(queue, ticket), &err);
+	return false;
 }
 
 /* Whose ticket it is has left if the flag was set before. */
@@ -104,7 +108,9 @@ bool dsm_queue_wake(struct dsm *d, uint64_t *queue, int *err)
  */
 void dsm_queue_repair(struct dsm *d, const uint64_t *queue)
 {
-	dsm_flag_set(d, flag_of(queue, queue[QUEUE_FIRST] - 1));
+	int err;
+
+	set_surely(d, flag_of(queue, queue[QUEUE_FIRST] - 1), &err);
 }
 
 int dsm_queue_lock(struct dsm *d, uint64_t key, bool *mine)

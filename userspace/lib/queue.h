@@ -40,7 +40,8 @@ DSM_HIDDEN int dsm_queue_sleep(struct dsm *d, const uint64_t *queue, uint64_t ti
 DSM_HIDDEN bool dsm_queue_leave(struct dsm *d, uint64_t *queue, uint64_t ticket);
 /*
  * Under the lock: wake who waits longest. False: nobody waits, or the flag cannot be set and *@err says why. *@err
- * becomes -EHOSTDOWN if what was written before, or the flag, was on a node that is lost; then too somebody is woken.
+ * becomes -EHOSTDOWN if what was written before, or the flag, was on a node that is lost: that keeps nobody from being
+ * woken.
  */
 DSM_HIDDEN bool dsm_queue_wake(struct dsm *d, uint64_t *queue, int *err);
 

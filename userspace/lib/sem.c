@@ -85,16 +85,19 @@ int dsm_sem_trywait(struct dsm *d, struct dsm_sem *s)
 
 int dsm_sem_post(struct dsm *d, struct dsm_sem *s)
 {
-	int ret = enter(d, "dsm_sem_post", s);
+	int ret = enter(d, "dsm_sem_post", s), lost;
+	bool woken;
 
 	if (ret)
 		return ret;
 	/* The waking tells what was written before; without it the unlock does. */
-	if (dsm_queue_wake(d, s->queue, &ret) || ret) {
+	woken = dsm_queue_wake(d, s->queue, &ret);
+	if (woken || (ret && ret != -EHOSTDOWN)) {
 		leave(d, s);
 	} else {
 		s->value++;
-		ret = dsm_unlock(d, (uintptr_t)s);
+		lost = dsm_unlock(d, (uintptr_t)s);
+		ret = ret ? ret : lost;
 	}
 	return ret ? dsm_error_of(d, -ret, "dsm_sem_post: %p of %s", (void *)s, d->path) : 0;
 }
