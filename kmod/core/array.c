@@ -51,7 +51,7 @@ static __le64 *own_copy(struct dsm_engine *e, const struct dsm_rlock *l)
 	return e->rsync->mail->array[l->manager][l->handle % DSM_RSYNC_WORDS];
 }
 
-/* Members that have been there all the time, without this node. */
+/* Members that have been there all the time, without this node. One that was lost before the region came here is not marked. */
 static u64 others(const struct dsm_engine *e, const struct dsm_space *s)
 {
 	u64 nodes = 0;
@@ -59,7 +59,7 @@ static u64 others(const struct dsm_engine *e, const struct dsm_space *s)
 
 	for (i = 0; i < s->n_members; i++)
 		nodes |= 1ull << s->members[i];
-	return nodes & ~s->gone & ~(1ull << e->self);
+	return nodes & e->alive & ~s->gone & ~(1ull << e->self);
 }
 
 /* Can this node write to all of them? */
@@ -172,7 +172,7 @@ static struct sight look(struct dsm_engine *e, const struct dsm_rlock *l, const 
 
 		if (node == e->self || !v)
 			continue;
-		if (v & WANTED && s->gone & 1ull << node)
+		if (v & WANTED && (s->gone & 1ull << node || !dsm_engine_alive(e, node)))
 			seen.lost = true;
 		else if (v & WANTED)
 			seen.wanted = true;

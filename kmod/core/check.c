@@ -98,6 +98,9 @@ static int check_csm(struct dsm_reader *r, u8 type, u32 region,
 	if (!dsm_reader_done(r) || body.granted > (back || type == DSM_MSG_CSM_GRANT) || body.reserved[0] ||
 	    body.reserved[1] || body.reserved[2])
 		return -EPROTO;
+	/* Of a page that was never touched here there is nothing to give back, and the home, which was told otherwise, hears so. */
+	if (type == DSM_MSG_CSM_BREAK)
+		return touch(ctx, region, le32_to_cpu(body.idx), false);
 	return back && !body.granted ? touch(ctx, region, le32_to_cpu(body.idx), true) : 0;
 }
 

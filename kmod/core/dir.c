@@ -230,7 +230,7 @@ bool dsm_dir_unown(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
  */
 void dsm_dir_given_back(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
-	if (!is_known(e, p) || p->space->dir.ending)
+	if (!is_known(e, p))
 		dsm_csm_back_done(e, p, acts);
 	else if (!dsm_dir_busy(p))
 		begin(e, p, GIVEN_BACK, as_owner(__ffs64(p->sharers)), acts);

@@ -18,7 +18,7 @@
 static inline bool dsm_move_may(const struct dsm_engine *e, const struct dsm_page *p, u16 node, u8 want)
 {
 	/* UNACKED: its last version is being told of from here. */
-	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED)
+	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED || !dsm_page_may_home(p->space, node))
 		return false;
 	/* The word names who gave it back, and only this node knows that it is here. */
 	if (dsm_csm_has_back(e, p))

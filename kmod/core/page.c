@@ -359,6 +359,12 @@ void dsm_page_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_a
 			reply_page(e, p, to, DSM_PAGE_STATUS_NACK, DSM_GRANT_NONE, DSM_NO_NODE, acts);
 			return;
 		}
+		if (!dsm_page_may_home(p->space, to->node)) {
+			p->home = e->self;
+			dsm_page_set_state(p, DSM_PAGE_HOME);
+			reply_copy(e, p, to, acts);
+			return;
+		}
 		p->home = to->node;
 		dsm_page_set_state(p, DSM_PAGE_INV);
 		reply_page(e, p, to, DSM_PAGE_STATUS_HOME, DSM_GRANT_NONE, to->node, acts);

@@ -60,6 +60,17 @@ static inline bool dsm_page_fetching(const struct dsm_page *p)
 	return p->state == DSM_PAGE_FET || p->state == DSM_PAGE_WRF;
 }
 
+/* Only members home pages: a number of theirs is never another node's, so a home that is lost stays lost. */
+static inline bool dsm_page_may_home(const struct dsm_space *s, u16 node)
+{
+	u16 i;
+
+	for (i = 0; i < s->n_members; i++)
+		if (s->members[i] == node)
+			return true;
+	return false;
+}
+
 static inline void dsm_page_set_state(struct dsm_page *p, enum dsm_page_state state)
 {
 	p->space->fetching -= dsm_page_fetching(p);

@@ -299,9 +299,22 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 		dsm_csm_broken(e, p, pinned, acts);
 		return false;
 	}
+	/* Nobody reads it any more, and others may have forgotten the region: a diff would not be acknowledged. */
+	if (p->space->closing) {
+		p->flags &= ~DSM_PF_FLUSH;
+		if (p->state == DSM_PAGE_HOMEW) {
+			p->state = DSM_PAGE_HOME;
+		} else {
+			stop_keeping(p);
+			drop_twin(e, p);
+		}
+		dsm_rel_page_done(e, p, 0, 0, acts);
+		wake_writers(p, acts);
+		return false;
+	}
 	if (p->state == DSM_PAGE_HOMEW) {
 		p->flags &= ~DSM_PF_FLUSH;
-		if (pinned && !p->space->closing)
+		if (pinned)
 			dsm_dirty_add(e, p);
 		else
 			p->state = DSM_PAGE_HOME;
@@ -338,7 +351,7 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 		wake_writers(p, acts);
 		return false;
 	}
-	if ((pinned && !p->space->closing) || p->flags & DSM_PF_KEPT) {
+	if (pinned || p->flags & DSM_PF_KEPT) {
 		dsm_dirty_add(e, p);
 		p->flags |= DSM_PF_KEEP;
 		*keep = true;

@@ -7,7 +7,7 @@ import work
 from ahead import show
 from loss import killed_during_a_barrier, work_goes_on
 from scene import (CALL_SECONDS, actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
-                   make_region, name_of, ranks, region, sent, until)
+                   make_region, name_of, ranks, region, sent, sums, until)
 from tree import meet, parties_of_a_chain_change
 from vm import clock
 

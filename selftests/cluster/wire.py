@@ -25,7 +25,7 @@ FETCHED = 4096	# pages, more than come before a cut
 READS = "home=rr,fetch=read"
 # Locks by atomics; pages whose directory is changed by atomics, with such locks and without.
 ATOMIC_POLICIES = ("home=rr,sync=rdma", "preset=csm-ms,home=rr", "preset=csm-ms,home=rr,sync=msg")
-PULLED_SECONDS = 1.0
+PULLED_SECONDS, LONGER_SECONDS = 1.0, 0.4
 READY_TO_USE = 0x14	# attribute id of the connection manager's last packet
 CONNECTIONS = 4	# of two nodes
 WRONG_MAC = "02:00:00:00:99:99"	# nobody's
@@ -138,8 +138,9 @@ def last_words_of_connections_are_lost(c):
 def pull_and_put_back(c, node, policy="home=rr"):
     """The cable of a node, below a program, until connections break by it: not every time that short does it."""
     before = sums(c)["resumes"]
-    for _ in range(CUTS):
-        through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS, policy, node)
+    for more in range(CUTS):
+        through_a_cut(c, lambda: node.carrier(False), lambda: node.carrier(True), PULLED_SECONDS + more * LONGER_SECONDS,
+                      policy, node)
         if sums(c)["resumes"] > before:
             return
     expect(False, f"{policy}: a cable was pulled {CUTS} times, and no connection was made anew")

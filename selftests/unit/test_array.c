@@ -340,6 +340,24 @@ static void a_node_whose_key_is_not_known_yet(void **state)
 	stop();
 }
 
+/* Its loss was over when the region came here: nothing marks it but that it is not there. */
+static void reg_member_that_was_lost_before_the_region_came(void **state)
+{
+	struct dsm_xfer *reads[1];
+
+	start();
+	world_engine(0)->alive &= ~(1ull << 2);
+	world_engine(0)->mail_key[2] = (struct dsm_key){};
+	acquire(false);
+	expect_entries(take_off(), 1ull << 1, value(0, WANTED), true, reads);
+	world_end(0);
+	assert_null(reads_back(reads, 1, 0));
+	world_end(0);
+	assert_true(waiter.done);
+	assert_int_equal(waiter.status, 0);
+	stop();
+}
+
 static void keys_run_out(void **state)
 {
 	u32 i;
@@ -376,6 +394,7 @@ int main(void)
 		cmocka_unit_test(old_entries_say_nothing),
 		cmocka_unit_test(lost_nodes),
 		cmocka_unit_test(a_node_whose_key_is_not_known_yet),
+		cmocka_unit_test(reg_member_that_was_lost_before_the_region_came),
 		cmocka_unit_test(keys_run_out),
 		cmocka_unit_test(eight_nodes_and_no_more),
 	};

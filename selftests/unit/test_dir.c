@@ -58,6 +58,21 @@ static int stop(void **state)
 	return 0;
 }
 
+/* The home was told by another node that the only copy is here, where nobody has touched the page. */
+static void reg_break_of_a_page_never_touched(void **state)
+{
+	struct dsm_wire_csm body = { .idx = cpu_to_le32(1) };
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_CSM_BREAK, WORLD_REGION, 7);
+
+	w.held[DSM_MSG_CSM_BACK] = true;
+	dsm_wire_put(m, &body, sizeof(body));
+	assert_int_equal(world_inject(A, B, m), 0);
+	world_run();
+	assert_int_equal(world_count(DSM_MSG_CSM_BACK), 1);
+	assert_int_equal(((struct dsm_wire_csm *)world_body(DSM_MSG_CSM_BACK))->granted, 1);
+	world_drop_at(0);
+}
+
 /* A copy of page 1 at A. */
 static struct dsm_page *copy(void)
 {
@@ -489,6 +504,7 @@ static void an_exchange_in_doubt_is_won_if_the_word_says_so(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(reg_break_of_a_page_never_touched, start, stop),
 		cmocka_unit_test_setup_teardown(an_acquire_finds_what_is_in_the_ring, start, stop),
 		cmocka_unit_test_setup_teardown(a_ring_begins_anew_when_its_writer_is_lost, start, stop),
 		cmocka_unit_test_setup_teardown(a_count_that_cannot_be_means_anything, start, stop),

@@ -90,6 +90,24 @@ static void first_fault_elsewhere_claims(void **state)
 	assert_int_equal(world_load(A, 0, 3), 33);
 }
 
+/* Its number may be another node's later, when pages still name it. */
+static void reg_node_that_is_no_member_homes_nothing(void **state)
+{
+	u16 n;
+
+	for (n = A; n <= C; n++)
+		w.node[n].space.n_members = 2;
+	world_store(C, 0, 3, 33);
+	assert_int_equal(world_page(A, 0)->state, DSM_PAGE_HOME);
+	assert_int_equal(world_page(C, 0)->home, A);
+	assert_int_equal(world_release(C), 0);
+	world_lose(C);
+	assert_int_equal(world_load(B, 0, 3), 33);
+	/* Nor does one move there. */
+	assert_true(dsm_page_may_home(&w.node[A].space, B));
+	assert_false(dsm_page_may_home(&w.node[A].space, C));
+}
+
 static void second_claim_is_sent_to_the_winner(void **state)
 {
 	world_store(B, 0, 3, 33);
@@ -261,6 +279,7 @@ int main(void)
 		T(start3, loss_of_another_node_leaves_the_page),
 		T(start_touch, first_fault_at_the_manager_claims),
 		T(start_touch, first_fault_elsewhere_claims),
+		T(start_touch, reg_node_that_is_no_member_homes_nothing),
 		T(start_touch, second_claim_is_sent_to_the_winner),
 		T(start_touch, fetch_at_a_winner_whose_claim_is_under_way_is_deferred),
 		T(start_touch, deferred_fetch_of_the_same_node_is_not_kept_twice),

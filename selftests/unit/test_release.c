@@ -275,6 +275,24 @@ static void pinned_page_at_home_stays_dirty(void **state)
 	assert_int_equal(p->ver, 2);
 }
 
+/* Its home has forgotten the region: nobody would acknowledge a diff. */
+static void reg_pinned_page_of_a_region_that_goes_is_not_sent(void **state)
+{
+	world_store(B, 0, 0, 1);
+	world_store(B, 1, 0, 1);
+	w.node[B].pinned[0] = true;
+	w.node[B].pinned[1] = true;
+	assert_int_equal(world_release(B), 0);
+	world_store(B, 0, 0, 2);
+	w.node[B].space.closing = true;
+	world_release_begin(B);
+	world_run();
+	assert_int_equal(world_engine(B)->rel_done, world_engine(B)->rel_seq);
+	assert_int_equal(world_engine(B)->n_dirty, 0);
+	assert_null(world_page(B, 0)->twin);
+	assert_int_equal(((u8 *)world_page(A, 0)->frame)[0], 1);
+}
+
 static void pinned_page_is_on_the_list_before_its_diff_is_made(void **state)
 {
 	struct dsm_page *p = world_page(B, 0);
@@ -619,6 +637,7 @@ int main(void)
 		T(start2, slot_is_used_again_after_all_sixteen),
 		T(start2, pinned_page_keeps_its_twin_and_stays_dirty),
 		T(start2, pinned_page_at_home_stays_dirty),
+		T(start2, reg_pinned_page_of_a_region_that_goes_is_not_sent),
 		T(start2, pinned_page_is_on_the_list_before_its_diff_is_made),
 		T(start2, pinned_page_under_a_notice_keeps_its_twin),
 		cmocka_unit_test(home_lost_at_each_step_of_a_flush),
