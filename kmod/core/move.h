@@ -18,16 +18,17 @@
 static inline bool dsm_move_may(const struct dsm_engine *e, const struct dsm_page *p, u16 node, u8 want)
 {
 	/* UNACKED: its last version is being told of from here. */
-	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED || !dsm_page_may_home(p->space, node))
+	if (p->state != DSM_PAGE_HOME || p->flags & DSM_PF_UNACKED)
 		return false;
 	/* The word names who gave it back, and only this node knows that it is here. */
 	if (dsm_csm_has_back(e, p))
 		return false;
 	if (dsm_policy_moves_at_barriers(&p->space->policy))
-		return want == DSM_WANT_EXCLUSIVE && dsm_moves_to(p, node);
+		return want == DSM_WANT_EXCLUSIVE && dsm_moves_to(p, node) && dsm_page_may_home(p->space, node);
 	if (p->flags & DSM_PF_UNCLAIMED)
-		return want == DSM_WANT_COPY || want == DSM_WANT_EXCLUSIVE;
-	return dsm_page_moves(p) && want == DSM_WANT_EXCLUSIVE && p->nacks < DSM_MOVES_MAX;
+		return (want == DSM_WANT_COPY || want == DSM_WANT_EXCLUSIVE) && dsm_page_may_home(p->space, node);
+	return dsm_page_moves(p) && want == DSM_WANT_EXCLUSIVE && p->nacks < DSM_MOVES_MAX &&
+	       dsm_page_may_home(p->space, node);
 }
 
 /* predict=on: a thread faults on a page that has to be fetched. True: its home is asked for although it only reads. */

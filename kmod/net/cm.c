@@ -159,11 +159,7 @@ static int rejected(struct dsm_qp *qp, struct rdma_cm_event *event)
 		pr_warn("dsm: %pISpc speaks protocol version %u, this node %u: not connected; load the same dsm.ko on both\n",
 			&qp->peer->addr, version, DSM_WIRE_VERSION);
 	qp->peer->version = version;
-	/*
-	 * No reason of ours: the far end's rdma_cm refused by itself, since there was no route back for a moment, or its
-	 * answer could not be sent. Only if nobody listens there would the next request end the same way.
-	 */
-	if (err == -ECONNREFUSED && event->status != IB_CM_REJ_INVALID_SERVICE_ID && !is_in_setup(qp->peer))
+	if (dsm_refusal_is_bare(err, event) && !is_in_setup(qp->peer))
 		err = -EAGAIN;
 	return err;
 }

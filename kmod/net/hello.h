@@ -7,6 +7,7 @@
 #ifndef DSM_NET_HELLO_H
 #define DSM_NET_HELLO_H
 
+#include <rdma/ib_cm.h>
 #include "net.h"
 
 /*
@@ -57,5 +58,14 @@ void dsm_answer_take(const struct dsm_answer *answer, struct dsm_peer *peer);
 
 void dsm_refusal_fill(struct dsm_refusal *refusal, int err);
 int dsm_refusal_read(const void *data, u32 len, u16 *version);
+/*
+ * Without a reason of dsm's: the far end's rdma_cm refused by itself, since there was no route back for a moment, or its
+ * answer could not be sent. Only if nobody listens there would the next request end the same way.
+ */
+static inline bool dsm_refusal_is_bare(int err, const struct rdma_cm_event *event)
+{
+	return err == -ECONNREFUSED && event->status != IB_CM_REJ_INVALID_SERVICE_ID;
+}
+
 
 #endif

@@ -6,8 +6,6 @@
  * C itself, as if it had connected first. The other side never grants that; its refusal says
  * "I am coming" or "I know of no such session". Makes no connection and posts nothing.
  */
-#include <rdma/ib_cm.h>
-
 #include "hello.h"
 
 /* How long one reminder may take; a lost packet costs no more. */
@@ -40,8 +38,7 @@ static int answer(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	u16 version;
 	int err = dsm_refusal_read(data, len, &version);
 
-	/* No reason of dsm's, as in cm.c: rdma_cm refused by itself. It says something only if nobody listens there. */
-	return err == -ECONNREFUSED && event->status != IB_CM_REJ_INVALID_SERVICE_ID ? -EAGAIN : err;
+	return dsm_refusal_is_bare(err, event) ? -EAGAIN : err;
 }
 
 static int reminder_event(struct rdma_cm_id *id, struct rdma_cm_event *event)

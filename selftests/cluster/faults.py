@@ -54,12 +54,14 @@ def resumes(node):
 
 
 def break_one(node, other, connection):
-    """A connection breaks; both sides must get over it, or they lose each other."""
+    """A connection breaks; both sides must get over it in time."""
+    slow = node.cluster.slowness
     before = [resumes(n) for n in (node, other)]
     fault(node, other, f"break {CONNECTIONS[connection]}")
     for n, count in zip((node, other), before):
         until(lambda n=n, count=count: resumes(n) > count,
-              f"{n.name} did not resume after {connection} broke on {node.name}")
+              f"{n.name} did not resume after {connection} broke on {node.name}",
+              RESUME_SECONDS * slow)
 
 
 @contextlib.contextmanager
@@ -79,7 +81,8 @@ def unknown_outcome(a, b, connection, arrives):
         b.join()
     for n, count in zip((a, b), before):
         until(lambda n=n, count=count: resumes(n) > count,
-              f"{n.name} did not resume after {connection} broke with unknown outcomes")
+              f"{n.name} did not resume after {connection} broke with unknown outcomes",
+              RESUME_SECONDS * a.cluster.slowness)
 
 
 def check_both_know(a, b):
@@ -309,15 +312,16 @@ def transfers_over_broken_connections(c):
     a, b = living(c)[:2]
     xfer(b, f"reg {status(a)['node']} 16")
     key = b.read("/sys/kernel/debug/dsm/xfer").split()[1:]
+    begun = counters(a)["xfer_reads"]
     job = a.start(["sh", "-c", f"echo 'burst {status(b)['node']} {' '.join(key)} 400' > "
                    "/sys/kernel/debug/dsm/xfer"])
-    begun = counters(a)["xfer_reads"]
     until(lambda: counters(a)["xfer_reads"] > begun, "no READ begins")
     for _ in range(3):
         # The transfer test takes one command at a time; the other node's is free.
         before = resumes(a)
         fault(b, a, "break 3")
-        until(lambda before=before: resumes(a) > before, "B was not made anew")
+        until(lambda before=before: resumes(a) > before, "B was not made anew",
+              RESUME_SECONDS * c.slowness)
     expect(job.wait(CALL_SECONDS * c.slowness).status == 0, "the command of the transfer test failed")
     text = a.read("/sys/kernel/debug/dsm/xfer")
     expect(text.startswith("status 0, 0 of 400 failed"), f"burst: {text}")
@@ -428,7 +432,7 @@ def spoil(c, words, finder, reason, load=True):
         jobs = start_ranks(c, ["counter", name, 2, 100000, 3]) if load else []
         for line in words:
             fault(a, b, line)
-        wait_lost(c, pair, CALL_SECONDS * c.slowness)
+        wait_lost(c, pair, (RESUME_SECONDS + 3) * c.slowness)
         for job in jobs:
             try:
                 job.wait(CALL_SECONDS * c.slowness)
@@ -468,7 +472,7 @@ def a_break_that_cannot_be_mended(c):
         begin = time.monotonic()
         fault(a, b, "break 1")
         until(lambda: peer(a, ident)["state"] == "lost", "the peer is not lost",
-              c.peer_timeout_ms / 1000 + CALL_SECONDS)
+              c.peer_timeout_ms / 1000 * c.slowness + 1)
         # A beat may have come an eighth of the bound before the cut.
         least = max(RESUME_SECONDS, c.peer_timeout_ms / 1000 * 7 / 8) - 0.5
         took = time.monotonic() - begin

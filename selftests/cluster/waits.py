@@ -206,9 +206,9 @@ def what_is_lost_is_told_to_the_program(c):
         for x in (a, b, v):
             x.settle()
         victim.kill()
-        # The first of those whose locks were not managed there: a release each, of all that its node wrote.
         for node in rest:
             until(lambda node=node: peer(node, v.id)["state"] == "lost", "the loss is not noticed")
+        # The first whose lock was not managed there: its wait ends with a release of all that the node wrote.
         for offset in range(SEM, SEM + 64 * 16, 64):
             a.want(0, "sem_init", offset, 1)
             if a.call("sem_trywait", offset) == 0:

@@ -104,8 +104,9 @@ static void reg_node_that_is_no_member_homes_nothing(void **state)
 	world_lose(C);
 	assert_int_equal(world_load(B, 0, 3), 33);
 	/* Nor does one move there. */
-	assert_true(dsm_page_may_home(&w.node[A].space, B));
-	assert_false(dsm_page_may_home(&w.node[A].space, C));
+	world_page(A, 0)->flags |= DSM_PF_UNCLAIMED;
+	assert_true(dsm_move_may(world_engine(A), world_page(A, 0), B, DSM_WANT_COPY));
+	assert_false(dsm_move_may(world_engine(A), world_page(A, 0), C, DSM_WANT_COPY));
 }
 
 static void second_claim_is_sent_to_the_winner(void **state)
