@@ -16,7 +16,8 @@
  * that need each other's pages do not go on exchanging them (decisions.md P13).
  */
 #define HOLD_MIN_NS 100000ull
-#define HOLD_MAX_NS 20000000ull
+/* A network as slow as this is too slow for more: a page is held for four times as long at most, and once again. */
+#define HOLD_FETCH_NS 50000000ull
 /* A thread that was woken comes to use it within this time, or the page waits for it no longer. */
 #define GRACE_NS 20000000ull
 
@@ -26,11 +27,10 @@
 
 static u64 hold_ns(struct dsm_engine *e)
 {
-	u64 fetch = min_t(u64, e->sc_fetch_ns, HOLD_MAX_NS);
+	u64 fetch = min_t(u64, e->sc_fetch_ns, HOLD_FETCH_NS);
 
 	e->sc_random = e->sc_random * 1664525u + 1013904223u;
-	return min_t(u64, HOLD_MAX_NS, max_t(u64, 2 * fetch, HOLD_MIN_NS) +
-				       (2 * fetch * (e->sc_random >> 16) >> 16));
+	return max_t(u64, 2 * fetch, HOLD_MIN_NS) + (2 * fetch * (e->sc_random >> 16) >> 16);
 }
 
 /**

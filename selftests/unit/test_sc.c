@@ -80,7 +80,7 @@ static void settle(void)
 
 	while (more) {
 		world_run();
-		pass(50 * MS);
+		pass(250 * MS);
 		for (i = 0, more = false; i < 3; i++)
 			more |= !w.node[i].dead && recall_one(i);
 	}
@@ -191,6 +191,25 @@ static void the_hold_grows_with_the_time_of_a_fetch(void **state)
 	for (i = 0; i < 30; i++)
 		settle();
 	assert_in_range(world_engine(A)->sc_fetch_ns, 0, 20 * MS);
+}
+
+/* Where a fetch takes 15 ms it must not be of one length: both of two nodes would have lost the first page with the second. */
+static void the_hold_is_longer_than_a_slow_fetch_and_random(void **state)
+{
+	struct dsm_engine *e = world_engine(B);
+	u64 percent, least = U64_MAX, most = 0;
+	u32 i;
+
+	for (i = 0; i < 50; i++) {
+		e->sc_fetch_ns = 15 * MS;
+		get(B, 0, true);
+		percent = 100 * (world_page(B, 0)->sc.until - e->now_ns) / e->sc_fetch_ns;
+		least = min(least, percent);
+		most = max(most, percent);
+		get(C, 0, true);
+	}
+	assert_in_range(least, 200, 250);
+	assert_in_range(most, 350, 400);
 }
 
 static void the_hold_is_extended_once_while_somebody_waits(void **state)
@@ -569,6 +588,7 @@ int main(void)
 		T(a_page_is_held_until_it_was_used),
 		T(a_page_nobody_comes_to_use_is_not_held_for_ever),
 		T(the_hold_grows_with_the_time_of_a_fetch),
+		T(the_hold_is_longer_than_a_slow_fetch_and_random),
 		T(the_hold_is_extended_once_while_somebody_waits),
 		T(reg_the_extension_leaves_the_time_of_the_question_alone),
 		T(a_page_to_read_goes_at_once),
