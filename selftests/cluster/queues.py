@@ -3,7 +3,7 @@
 """The order in which a lock by atomics goes around, and pages that are written into their homes' frames by the run."""
 import itertools
 
-from scene import actors, counters, expect, region, sums_at_rest, until
+from scene import actors, counters, expect, living, region, sums_at_rest, until
 
 PAGE = 4096
 PAGES = 24
@@ -94,22 +94,26 @@ class Turns:
         self.holder.want(0, "unlock", self.key)
 
 
-def locks_leave_nodes_that_want_them_again(c):
+def a_lock_leaves_nodes_that_want_it_again(c, *policy):
     """L33: processes of a node pass a lock on among themselves, but only so often while another node waits."""
-    nodes = c.nodes[:3]
+    nodes = living(c)[:3]
+    with region(c, "1M", *policy) as name, actors(name, *nodes, *nodes) as players:
+        turns = Turns(c, players, 7)
+        had = [turns.holder.node] + [turns.turn() for _ in range(len(nodes) * (LOCAL_RUN + 1) * 2)]
+        turns.end()
+    runs = [len(list(same)) for _, same in itertools.groupby(had)]
+    print(f"# {' '.join(policy)}: turns of a node one after the other: {' '.join(map(str, runs))}", flush=True)
+    expect(max(runs) <= LOCAL_RUN + 1, f"{policy}: a node had the lock {max(runs)} times while others waited")
+    expect(max(runs) > 1, f"{policy}: no process passed the lock on to another one of its node")
+    bound = len(nodes) * (LOCAL_RUN + 1)
+    for first in range(len(had) - bound + 1):
+        left = [n.name for n in nodes if n not in had[first:first + bound]]
+        expect(not left, f"{policy}: {left} did not have the lock once in {bound} times")
+
+
+def locks_leave_nodes_that_want_them_again(c):
     for policy in ("sync=msg", "sync=rdma"):
-        with region(c, "1M", policy) as name, actors(name, *nodes, *nodes) as players:
-            turns = Turns(c, players, 7)
-            had = [turns.holder.node] + [turns.turn() for _ in range(len(nodes) * (LOCAL_RUN + 1) * 2)]
-            turns.end()
-        runs = [len(list(same)) for _, same in itertools.groupby(had)]
-        print(f"# {policy}: turns of a node one after the other: {' '.join(map(str, runs))}", flush=True)
-        expect(max(runs) <= LOCAL_RUN + 1, f"{policy}: a node had the lock {max(runs)} times while others waited")
-        expect(max(runs) > 1, f"{policy}: no process passed the lock on to another one of its node")
-        bound = len(nodes) * (LOCAL_RUN + 1)
-        for first in range(len(had) - bound + 1):
-            left = [n.name for n in nodes if n not in had[first:first + bound]]
-            expect(not left, f"{policy}: {left} did not have the lock once in {bound} times")
+        a_lock_leaves_nodes_that_want_it_again(c, policy)
 
 
 class Release:

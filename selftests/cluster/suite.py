@@ -3,6 +3,7 @@
 """The tests of clusters that hold for any consistency, under each preset; each preset has guests of its own."""
 import loss
 import presets
+import queues
 import rsync
 import waits
 import work
@@ -16,6 +17,7 @@ TESTS = (work.counters_under_locks, work.false_sharing, work.barriers_whole_subs
          work.a_thread_computes_while_a_lock_comes, work.killed_holding_a_lock, work.killed_inside_a_barrier,
          waits.conditions_and_semaphores, waits.waits_end_with_what_they_wait_for,
          work.closed_here_and_opened_there, work.direct_io_across_releases, work.allocator_from_all_nodes,
+         queues.a_lock_leaves_nodes_that_want_it_again, work.attach_and_detach_under_load,
          loss.killed_during_a_barrier)
 
 

@@ -157,6 +157,32 @@ def faults_meet_at_the_nodes_lock(c, pages=512, most=20):
     expect(False, f"{most * pages} faults of two threads never met")
 
 
+def diffs_meet_faults_at_the_nodes_lock(c, pages=512, most=40):
+    """One thread of a home writes its pages, of which others have copies, while diffs of its other pages arrive."""
+    home, other = c.nodes
+    with region(c, "8M", "home=block", "around=off") as name, actors(name, home, other) as (a, b):
+        half = pages // 2
+        there = half * PAGE
+        a.want(0, "fill", 0, half, PAGE, 0)
+        for turn in range(1, most + 1):
+            a.want(0, "release")
+            b.want(0, "acquire")
+            b.want(0, "verify", 0, half, PAGE, turn - 1)
+            b.want(0, "fill", there, half, PAGE, turn)
+            before = counters(home)
+            calls = (b, b.begin("release")), (a, a.begin("fill", 0, half, PAGE, turn))
+            for actor, call in calls:
+                actor.finish(call, 0, f"turn {turn}")
+            after = counters(home)
+            expect(after["diffs_applied"] - before["diffs_applied"] == half, f"turn {turn}: not all diffs arrived")
+            expect(after["write_faults"] - before["write_faults"] >= half, f"turn {turn}: pages were written without a fault")
+            met = after["ns_wait_page_lock"] - before["ns_wait_page_lock"]
+            if met:
+                print(f"# {met} ns in turn {turn} of {half} faults and {half} diffs", flush=True)
+                return
+    expect(False, f"{most * half} faults and as many diffs never met")
+
+
 def killed_while_others_wait(c):
     """Those who wait for what a lost node may have done hear of it, by its name, and can go on."""
     *rest, victim = living(c)

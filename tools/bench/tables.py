@@ -182,8 +182,9 @@ def cashmere_rows(name, preset, columns=4):
     size, space, *seconds = seeds.CASHMERE_SIZES[name]
     for processors, table, one in ((32, seeds.TABLE4, seconds[0]), (16, seeds.TABLE6, seconds[1])):
         speedup, *counts = (column[i] for column in table[name])
+        figure = seeds.FIGURE1.get((name, preset)) if processors == 32 else None
         yield {"label": f"  Cashmere, {preset}: {size}, {space}, {processors} processors",
-               "cells": [f"{one:g} on 1", speedup, *(f"{n} K" for n in counts[:columns])]}
+               "cells": [f"{one:g} on 1", speedup, *(f"{n} K" for n in counts[:columns]), *([figure] if figure else ())]}
 
 
 def hlrc_rows(name, *words):
@@ -206,7 +207,7 @@ class Cashmere(Table):
     differs = ("LU deals columns of tiles out to nodes, as the paper's; how its matrix lies in memory is "
                f"{seeds.UNTOLD}: here by columns, where few pages have two writers, and, smaller, by rows, where "
                "all do; Ilink's tree is generated, of 4 MB at size paper, not CLP of 15 MB; nothing of one level; "
-               f"figure 1's numbers {seeds.UNTOLD}")
+               f"figure 1's numbers {seeds.UNTOLD}, but for EM3D's")
 
     @staticmethod
     def cells(run):
@@ -271,7 +272,7 @@ class Hlrc(Table):
         nodes = max(bench.nodes)
         run = bench.run(name, nodes, "preset=hlrc-copy,home=first-touch", words)
         yield ours(f"{nodes}, copy", run, self.cells, HLRC_PARTS)
-        yield from hlrc_rows(name, f"{seeds.FIGURE2}; {seeds.FIGURE3}")
+        yield from hlrc_rows(name, f"{seeds.FIGURE2}; {seeds.FIGURE3}; {seeds.HANDLERS}")
 
 
 class Diffs(Table):

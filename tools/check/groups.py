@@ -74,6 +74,7 @@ GROUPS = (
     guests("pairs-6.12", "cluster", "6.12", "pairs", ("check",), 1),
     guests("pairs-6.1", "cluster", "6.1", "pairs", ("all",), 1),
     guests("apps", "apps", "6.12", "full", ("check", "all"), 2),
+    Group("apps-few-6.1", ["selftests/apps/run", "-n", "2", "-t", "1", "--policy", "preset=auto"], ("check",), 1, DSM_KERNEL="6.1"),
     guests("examples", "examples", "6.12", "full", ("check", "all"), 1.5),
     Group("debug-build", ["tools/check/build"], ("check",), 7, DSM_TESTS="debug"),
     guests("cluster-debug", "cluster", "debug", "debug", ("check", "all"), 6),
