@@ -265,6 +265,12 @@ void dsm_dir_tell(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 
 /* ---- results ---- */
 
+/* Where homes move to who writes, only a home has the only copy: others ask to be it. */
+static bool may_own(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return !dsm_page_moves(p) || p->home == e->self;
+}
+
 static void entered(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xfer *x,
 		    struct dsm_actions *acts)
 {
@@ -276,7 +282,7 @@ static void entered(struct dsm_engine *e, struct dsm_page *p, const struct dsm_x
 	}
 	if (!x->status) {
 		p->dir |= DSM_DIR_IN | (owner == DSM_NO_NODE || p->home == e->self ? 0 : DSM_DIR_OWNED);
-		if (x->result == (x->imm == LOOK ? own_bit(e) : 0) && !dsm_page_moves(p))
+		if (x->result == (x->imm == LOOK ? own_bit(e) : 0) && may_own(e, p))
 			p->csm |= DSM_CSM_SOLE;
 	}
 	if (p->state == DSM_PAGE_FET) {
@@ -348,7 +354,7 @@ static void looked(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xf
 {
 	u64 sharers = x->status ? U64_MAX : dsm_dir_set_of(x->result);
 
-	if (!dsm_page_moves(p)) {
+	if (may_own(e, p)) {
 		p->csm &= ~DSM_CSM_SOLE;
 		p->csm |= sharers == own_bit(e) ? DSM_CSM_SOLE : 0;
 	}

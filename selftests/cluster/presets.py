@@ -109,9 +109,7 @@ def _expected(settings):
         rules.append((True, "direct_pages direct_runs"))
     if settings["home"] == "migrate@barrier":
         rules.append((True, "migrations migration_attempts"))
-    # Of a page whose set is a word nobody knows the only copy while its home moves.
-    rules.append((not sc and settings["fetch"] != "read" and
-                  (settings["metadata"], settings["home"]) != ("rdma", "migrate"), "excl_enters excl_breaks"))
+    rules.append((not sc and settings["fetch"] != "read", "excl_enters excl_breaks"))
     # read() asks for its pages ahead under any preset.
     if settings["around"] != "off":
         rules.append((True, "prefetch_issued prefetch_hits"))

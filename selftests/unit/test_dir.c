@@ -8,7 +8,9 @@
 #include "unit.h"
 #include "world.h"
 
+#include "csm.h"
 #include "dir.h"
+#include "release.h"
 #include "ring.h"
 #include "rsync.h"
 
@@ -412,7 +414,7 @@ static struct dsm_xfer *wanted_at_word(void)
 
 	w.acts.xfer = NULL;
 	w.acts.xfer_last = &w.acts.xfer;
-	assert_true(!x || (x->kind == DSM_XFER_KIND_DIR && x->dst == B && !x->next));
+	assert_true(!x || (x->kind == DSM_XFER_KIND_DIR && x->dst == dsm_page_manager(&w.node[A].space, x->idx) && !x->next));
 	return x;
 }
 
@@ -501,6 +503,75 @@ static void an_exchange_in_doubt_is_won_if_the_word_says_so(void **state)
 	}
 }
 
+/* A releases what it has written of page 1, homed here: what it looks for at the word. */
+static struct dsm_xfer *released(struct dsm_page *p)
+{
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_xfer *x;
+	bool keep;
+
+	dsm_rel_request(e, world_begin(A));
+	world_end(A);
+	assert_ptr_equal(dsm_rel_take(e), p);
+	assert_false(dsm_rel_downgraded(e, p, false, &keep, world_begin(A)));
+	dsm_csm_post(e, &w.acts);
+	x = wanted_at_word();
+	world_end(A);
+	assert_int_equal(x->operand, 0);
+	return x;
+}
+
+static struct dsm_xfer *written_here(struct dsm_page *p, int right, enum dsm_page_state state)
+{
+	struct dsm_xfer *x;
+
+	assert_int_equal(dsm_page_fault(world_engine(A), p, true, world_begin(A)), right);
+	x = wanted_at_word();
+	world_end(A);
+	assert_int_equal(p->state, state);
+	return x;
+}
+
+/* Where homes move to who writes: page 1 has come to A, and B keeps its copy, or wants the home back. */
+static void a_home_that_has_come_has_the_only_copy_once_others_have_left(void **state)
+{
+	struct dsm_wire_csm body = { .idx = cpu_to_le32(1) };
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_page *p = copy();
+	struct dsm_msgbuf *m;
+	struct dsm_xfer *x;
+	u32 turn;
+
+	w.node[A].space.policy.home = DSM_HOME_MIGRATE;
+	w.node[B].space.policy.home = DSM_HOME_MIGRATE;
+	p->space->dir.key[B] = (struct dsm_key){ .addr = 0x5000, .rkey = 51 };
+	e->mail_key[B] = (struct dsm_key){};
+	p->home = A;
+	dsm_page_set_state(p, DSM_PAGE_HOME);
+	for (turn = 0; turn < 2; turn++) {
+		assert_null(written_here(p, DSM_PAGE_WRITABLE, DSM_PAGE_HOMEW));
+		assert_null(back(released(p), 0, turn ? 1 : 3));
+		world_run();
+	}
+	x = written_here(p, DSM_PAGE_NONE, DSM_PAGE_UPG);
+	assert_int_equal(x->op, DSM_XFER_CAS);
+	m = world_forge(DSM_MSG_CSM_UPGRADE, WORLD_REGION, 7);
+	dsm_wire_put(m, &body, sizeof(body));
+	w.held[DSM_MSG_CSM_GRANT] = true;
+	assert_int_equal(world_inject(A, B, m), 0);
+	assert_false(((struct dsm_wire_csm *)world_body(DSM_MSG_CSM_GRANT))->granted);
+	world_drop_at(0);
+	/* B came into the set just before. */
+	assert_null(back(x, 0, 3));
+	assert_null(written_here(p, DSM_PAGE_WRITABLE, DSM_PAGE_HOMEW));
+	assert_null(back(released(p), 0, 1));
+	world_run();
+	x = written_here(p, DSM_PAGE_NONE, DSM_PAGE_UPG);
+	assert_null(back(x, 0, 1));
+	assert_int_equal(p->state, DSM_PAGE_HX);
+	assert_int_equal(e->stats.excl_enters, 1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -518,6 +589,7 @@ int main(void)
 		cmocka_unit_test(words_are_read_as_they_are_written),
 		cmocka_unit_test_setup_teardown(a_bit_in_doubt_is_changed_once, start, stop),
 		cmocka_unit_test_setup_teardown(an_exchange_in_doubt_is_won_if_the_word_says_so, start, stop),
+		cmocka_unit_test_setup_teardown(a_home_that_has_come_has_the_only_copy_once_others_have_left, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
