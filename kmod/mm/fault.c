@@ -203,6 +203,9 @@ vm_fault_t dsm_fault_mkwrite(struct vm_fault *vmf)
 	struct page *frame;
 	int got;
 
+	/* Else it is the second half of a fault that dsm_fault_page() has counted. */
+	if (pte_present(vmf->orig_pte))
+		dsm_mm_count(mm, faults_write);
 	got = mm->ops->fault(mm->ctx, idx, true, &frame);
 	if (got < 0)
 		return fault_error(mm, got);

@@ -241,6 +241,8 @@ TEST_F(fault, read_then_write_are_two_faults_and_write_is_one)
 	(void)p[3 * PAGE];
 	EXPECT_EQ(writes, counter(DSM_STAT_WRITE_FAULTS));
 	EXPECT_EQ(reads, counter(DSM_STAT_READ_FAULTS));
+	p[3 * PAGE] = 3;
+	EXPECT_EQ(writes + 1, counter(DSM_STAT_WRITE_FAULTS));
 }
 
 TEST_F(fault, writes_of_an_ended_process_stay)
