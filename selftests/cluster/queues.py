@@ -102,7 +102,7 @@ def a_lock_leaves_nodes_that_want_it_again(c, *policy):
         had = [turns.holder.node] + [turns.turn() for _ in range(len(nodes) * (LOCAL_RUN + 1) * 2)]
         turns.end()
     runs = [len(list(same)) for _, same in itertools.groupby(had)]
-    print(f"# {' '.join(policy)}: turns of a node one after the other: {' '.join(map(str, runs))}", flush=True)
+    print("#", *policy, "turns of a node one after the other:", *runs, flush=True)
     expect(max(runs) <= LOCAL_RUN + 1, f"{policy}: a node had the lock {max(runs)} times while others waited")
     expect(max(runs) > 1, f"{policy}: no process passed the lock on to another one of its node")
     bound = len(nodes) * (LOCAL_RUN + 1)
