@@ -40,7 +40,7 @@ LITMUS = tuple(
 # The tests of clusters that hold for any setting, under five presets each.
 SUITE_PARTS = 3
 SUITE = tuple(
-    guests(f"suite-{kernel}-{part}", "cluster", kernel, "suite", ("all",), 10, SUITE=f"{part}/{SUITE_PARTS}")
+    guests(f"suite-{kernel}-{part}", "cluster", kernel, "suite", ("all",), 13, SUITE=f"{part}/{SUITE_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, SUITE_PARTS + 1))
 
 # Parts of the papers' programs under all presets, on all numbers of nodes and with all numbers of threads.
@@ -82,8 +82,8 @@ GROUPS = (
     guests("ksft-debug", "ksft", "debug", "debug", ("check", "all"), 3),
     # What `make check-all` runs besides, or instead of a part of it.
     Group("model-deep", ["selftests/model/run"], ("all",), 40, DSM_TESTS="deep"),
-    guests("cluster-full-6.12", "cluster", "6.12", "full", ("all",), 16),
-    guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 16),
+    guests("cluster-full-6.12", "cluster", "6.12", "full", ("all",), 17),
+    guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 17),
     guests("presets-6.12", "cluster", "6.12", "presets", ("all",), 14),
     guests("presets-6.1", "cluster", "6.1", "presets", ("all",), 14),
     guests("pairs-debug", "cluster", "debug", "pairs", ("all",), 8),
