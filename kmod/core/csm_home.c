@@ -211,7 +211,7 @@ static int on_upgrade(struct dsm_engine *e, struct dsm_page *p, u16 from,
 	/* Who has a copy is in the set, so it is exclusive nowhere. */
 	if (dsm_page_is_csm(p) && (dsm_page_has_word(p) ? !dsm_page_moves(p) : !(p->sharers & bit(from))))
 		return -EPROTO;
-	/* In UPG it is to find that others have copies: who asks is one of them. */
+	/* In UPG it is to find that others have copies: who asks is one of them (mutant M150). */
 	if (!dsm_page_is_home(p) && !(p->state == DSM_PAGE_UPG && dsm_page_has_word(p) && dsm_page_moves(p)))
 		return -EPROTO;
 	if (dsm_move_may(e, p, from, to.want)) {
