@@ -19,6 +19,7 @@
 #include "../compat.h"
 #include "fault.h"
 #include "mm.h"
+#include "pte.h"
 
 /* Pages mapped along with one that is read: 64 KiB in all. */
 #define DSM_MM_AROUND 15u
@@ -204,7 +205,7 @@ vm_fault_t dsm_fault_mkwrite(struct vm_fault *vmf)
 	int got;
 
 	/* Else it is the second half of a fault that dsm_fault_page() has counted. */
-	if (pte_present(vmf->orig_pte))
+	if (dsm_pte_was_there(vmf))
 		dsm_mm_count(mm, faults_write);
 	got = mm->ops->fault(mm->ctx, idx, true, &frame);
 	if (got < 0)

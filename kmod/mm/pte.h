@@ -4,7 +4,14 @@
 #ifndef DSM_MM_PTE_H
 #define DSM_MM_PTE_H
 
-#include <linux/mm_types.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+
+/* Does the fault find an entry, of which it lacks a right? Else this is part of a fault that found none. */
+static inline bool dsm_pte_was_there(const struct vm_fault *vmf)
+{
+	return pte_present(vmf->orig_pte);
+}
 
 int dsm_pte_mprotect(struct vm_area_struct *vma, unsigned long start,
 		     unsigned long end, unsigned long newflags);

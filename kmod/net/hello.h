@@ -67,5 +67,4 @@ static inline bool dsm_refusal_is_bare(int err, const struct rdma_cm_event *even
 	return err == -ECONNREFUSED && event->status != IB_CM_REJ_INVALID_SERVICE_ID;
 }
 
-
 #endif

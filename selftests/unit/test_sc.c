@@ -210,6 +210,10 @@ static void the_hold_is_longer_than_a_slow_fetch_and_random(void **state)
 	}
 	assert_in_range(least, 200, 250);
 	assert_in_range(most, 350, 400);
+	/* Of a network that is slower than any no more than that. */
+	e->sc_fetch_ns = 1000 * MS;
+	get(B, 0, true);
+	assert_in_range(world_page(B, 0)->sc.until - e->now_ns, 100 * MS, 200 * MS);
 }
 
 static void the_hold_is_extended_once_while_somebody_waits(void **state)
