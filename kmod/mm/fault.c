@@ -213,7 +213,7 @@ vm_fault_t dsm_fault_mkwrite(struct vm_fault *vmf)
 	if (got == DSM_RIGHT_WRITE && frame == vmf->page &&
 	    lock_with_right(mm, idx, frame, DSM_RIGHT_WRITE))
 		return VM_FAULT_LOCKED;
-	unmap_mapping_pages(mm->inode->i_mapping, idx, 1, false);
+	dsm_pte_unmap(mm, idx, 1);
 	return VM_FAULT_NOPAGE;
 }
 

@@ -29,8 +29,10 @@ struct dsm_mm_counters {
  * @ops:           questions to the shell; fixed at creation
  * @ctx:           first argument of @ops; fixed at creation
  * @pages:         length of the region; fixed at creation
- * @inode:         owns the address_space in which all mappings of the region hang,
- *                 whichever device file they came through; fixed at creation
+ * @inode:         owns the frames, and the address_space in which all mappings of files that are open
+ *                 for writing hang, whichever device file they came through; fixed at creation
+ * @views:         owns the address_space of mappings of files opened read-only, which never become
+ *                 writable; fixed at creation
  * @counters:      summed by dsm_mm_stats()
  * @mprotect_used: somebody has added write permission to a mapping of this region;
  *                 never cleared. Written before the dirty bits are cleaned, read after a
@@ -45,6 +47,7 @@ struct dsm_mm {
 	void *ctx;
 	u64 pages;
 	struct inode *inode;
+	struct inode *views;
 	struct dsm_mm_counters __percpu *counters;
 	bool mprotect_used;
 	bool exact;

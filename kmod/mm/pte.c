@@ -3,6 +3,7 @@
 /*
  * Takes rights out of the page tables: of every mapping of the region, in
  * every process of this node, one walk and one TLB flush per run and mapping.
+ * Mappings of files opened read-only can only lose all.
  *
  * Write-protecting has to survive mprotect() (mm.md 1.3). The batch helper of the kernel leaves
  * the dirty bit in a protected entry, and mprotect() makes a read-only dirty entry of a shared
@@ -179,6 +180,20 @@ static struct span next_span(const struct dsm_run *runs, u32 n, u32 *i, u32 gap)
 }
 
 /**
+ * dsm_pte_unmap() - remove the page-table entries of some pages from all mappings
+ * @mm:    mm side of the region
+ * @first: first page
+ * @count: number of pages
+ *
+ * Context: process. Sleeps.
+ */
+void dsm_pte_unmap(struct dsm_mm *mm, pgoff_t first, pgoff_t count)
+{
+	unmap_mapping_pages(mm->inode->i_mapping, first, count, false);
+	unmap_mapping_pages(mm->views->i_mapping, first, count, false);
+}
+
+/**
  * dsm_mm_zap() - remove the page-table entries of some pages everywhere
  * @mm:       mm side of the region
  * @runs:     pages, ascending and disjoint; their rights are NONE already
@@ -203,7 +218,7 @@ void dsm_mm_zap(struct dsm_mm *mm, const struct dsm_run *runs, u32 n,
 		s = next_span(runs, n, &i, 0);
 		for (first = s.first; first < s.end; first = end) {
 			end = min_t(u64, s.end, first + WALK_PAGES);
-			unmap_mapping_pages(mm->inode->i_mapping, first, end - first, false);
+			dsm_pte_unmap(mm, first, end - first);
 			cond_resched();
 		}
 		dsm_mm_count(mm, zap_runs);

@@ -4,9 +4,11 @@
  * The mm side of a region: its address_space, what may be mapped, and which
  * handlers a mapping has.
  *
- * One anonymous inode per region on a file system of our own gives
- * all files and processes one address_space, so that a walk finds every
- * mapping. A mapping keeps its file, the file keeps the region. Never holds
+ * Anonymous inodes on a file system of our own give all files and processes
+ * the region's address_spaces, so that a walk finds every mapping. Those of files
+ * opened read-only are apart: a walk of the kernel's that takes write permission
+ * away ends at the first mapping that never has it (walk_page_mapping()).
+ * A mapping keeps its file, the file keeps the region. Never holds
  * protocol state.
  */
 #include <linux/fs.h>
@@ -83,6 +85,18 @@ void dsm_mm_exit(void)
 	kern_unmount(mount);
 }
 
+/* An address_space of @bytes in which mappings hang. */
+static struct inode *address_space_new(u64 bytes)
+{
+	struct inode *inode = alloc_anon_inode(mount->mnt_sb);
+
+	if (IS_ERR(inode))
+		return inode;
+	inode->i_mapping->a_ops = &region_aops;
+	i_size_write(inode, bytes);
+	return inode;
+}
+
 /**
  * dsm_mm_create() - make the mm side of a region
  * @ops:   the shell's answers
@@ -107,18 +121,23 @@ struct dsm_mm *dsm_mm_create(const struct dsm_mm_ops *ops, void *ctx, u64 pages)
 		err = -ENOMEM;
 		goto err_free;
 	}
-	mm->inode = alloc_anon_inode(mount->mnt_sb);
+	mm->inode = address_space_new(pages << PAGE_SHIFT);
 	if (IS_ERR(mm->inode)) {
 		err = PTR_ERR(mm->inode);
 		goto err_free_counters;
 	}
-	mm->inode->i_mapping->a_ops = &region_aops;
-	i_size_write(mm->inode, pages << PAGE_SHIFT);
+	mm->views = address_space_new(pages << PAGE_SHIFT);
+	if (IS_ERR(mm->views)) {
+		err = PTR_ERR(mm->views);
+		goto err_put_inode;
+	}
 	mm->ops = ops;
 	mm->ctx = ctx;
 	mm->pages = pages;
 	return mm;
 
+err_put_inode:
+	iput(mm->inode);
 err_free_counters:
 	free_percpu(mm->counters);
 err_free:
@@ -158,6 +177,7 @@ void dsm_mm_keep_own(struct dsm_mm *mm)
  */
 void dsm_mm_destroy(struct dsm_mm *mm)
 {
+	iput(mm->views);
 	iput(mm->inode);
 	vfree(mm->table);
 	free_percpu(mm->counters);
@@ -176,7 +196,7 @@ void dsm_mm_destroy(struct dsm_mm *mm)
  */
 int dsm_mm_open(struct dsm_mm *mm, struct file *file)
 {
-	file->f_mapping = mm->inode->i_mapping;
+	file->f_mapping = (file->f_mode & FMODE_WRITE ? mm->inode : mm->views)->i_mapping;
 	return 0;
 }
 

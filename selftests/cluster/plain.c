@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * plain TEST DEVICE ROUNDS: programs for regions with consistency=sc that know of nothing but open(), mmap() and C11 atomics.
+ * plain TEST DEVICE ROUNDS [view]: programs for regions with consistency=sc that know of nothing but open(), mmap() and C11 atomics.
  * Ranks are given by the environment; all meet in the mapping itself. Linked with the C library alone, without threads.
  */
 #include <errno.h>
@@ -409,6 +409,16 @@ static long from_environment(const char *name)
 	return number(getenv(name), 0, 64);
 }
 
+/* Before the program maps anything: a mapping that never has the right to write. */
+static void map_a_view(const char *device)
+{
+	int fd = open(device, O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0, "%s: %s", device, strerror(errno));
+	CHECK(mmap(NULL, PAGES * PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED, "mmap: %s",
+	      strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -422,11 +432,13 @@ int main(int argc, char **argv)
 	unsigned int i;
 	int fd;
 
-	CHECK(argc == 4, "usage: plain TEST DEVICE ROUNDS");
+	CHECK(argc == 4 || (argc == 5 && !strcmp(argv[4], "view")), "usage: plain TEST DEVICE ROUNDS [view]");
 	rank = from_environment("DSM_RANK");
 	ranks = from_environment("DSM_RANKS");
 	rounds = number(argv[3], 1, 1000000);
 	seed = (uint32_t)rank * 2654435761u + 1;
+	if (argc == 5)
+		map_a_view(argv[2]);
 	fd = open(argv[2], O_RDWR | O_CLOEXEC);
 	CHECK(fd >= 0, "%s: %s", argv[2], strerror(errno));
 	map = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

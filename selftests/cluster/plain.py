@@ -31,11 +31,11 @@ def _python_files():
 TOOLS = [f"{path}:{path}" for path in (PYTHON, DD, HEAD, MD5SUM, CMP)] + _python_files()
 
 
-def plain(c, test, rounds, ppn=1):
+def plain(c, test, rounds, ppn=1, more=()):
     """One of plain.c's tests on all nodes, in a region of its own."""
     before = [counters(n) for n in living(c)]
     with region(c, "64K", *SC) as name:
-        ranks(c, ["plain", test, f"/dev/dsm-{name}", rounds], ppn=ppn, timeout=100)
+        ranks(c, ["plain", test, f"/dev/dsm-{name}", rounds, *more], ppn=ppn, timeout=100)
     after = [counters(n) for n in living(c)]
     for kind in ("sc_grants", "sc_recalls"):
         expect(sum(a[kind] - b[kind] for a, b in zip(after, before)) > 0, f"{kind} did not grow")
@@ -47,6 +47,12 @@ def plain(c, test, rounds, ppn=1):
 def sc_litmus(c):
     """What sequential consistency forbids is never seen; on two nodes two processes of each play."""
     plain(c, "litmus", 20 if c.count == 2 else 8, ppn=4 // c.count)
+
+
+def sc_beside_a_view(c):
+    """The right to write is taken away behind a mapping that never had it, too."""
+    plain(c, "litmus", 8, ppn=4 // c.count, more=["view"])
+    plain(c, "peterson", 100, more=["view"])
 
 
 def sc_atomic_counter(c):

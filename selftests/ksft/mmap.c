@@ -199,6 +199,33 @@ TEST_F(told, store_after_release_and_mprotect_is_seen)
 	}
 }
 
+/*
+ * The kernel's walk that takes write permission away ends at the first mapping without it: a view
+ * that comes before the writer, by its offset.
+ */
+TEST_F(told, store_after_release_behind_a_view_is_seen)
+{
+	int fd = open(self->r.path, O_RDONLY), round;
+	uint64_t before;
+	char *view, *q;
+
+	ASSERT_EQ(0, munmap(self->p, PAGES * PAGE));
+	view = mmap(NULL, PAGES * PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	ASSERT_NE(MAP_FAILED, view);
+	q = map_region(&self->r, 2, 1, PROT_READ | PROT_WRITE);
+	ASSERT_NE(MAP_FAILED, q);
+	for (round = 0; round < 20; round++) {
+		q[0] = round;
+		q[PAGE] = round;
+		ASSERT_EQ(0, region_call(self->r.fd, DSM_IOC_RELEASE));
+		before = counter(DSM_STAT_INTERVALS);
+		q[0] = round + 100;
+		EXPECT_EQ(round + 100, view[PAGE]);
+		ASSERT_EQ(0, region_call(self->r.fd, DSM_IOC_RELEASE));
+		EXPECT_LT(before, counter(DSM_STAT_INTERVALS));
+	}
+}
+
 TEST_F(mmap, mremap_moves_but_does_not_grow)
 {
 	char *q;
