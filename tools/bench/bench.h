@@ -80,6 +80,8 @@ void bench_print_value(const char *name, const char *unit, double value, int ran
 void bench_check(int ret, const char *what);
 void bench_barrier(const struct bench *b);
 void bench_stats(const struct bench *b, uint64_t *values, unsigned int count);
+/* One of them, DSM_STAT_... of this node. */
+uint64_t bench_stat(const struct bench *b, unsigned int which);
 /* The number of trials: what was asked for, else @usual, or a tenth of it in a quick run. */
 long bench_trials(const struct bench *b, long usual);
 /* Numbers 0 to @n - 1 in an order that looks random and is always the same. */
@@ -89,6 +91,7 @@ int test_floor(struct bench *b);
 int test_fetch(struct bench *b);
 int test_sequential(struct bench *b);
 int test_lock(struct bench *b);
+int test_ring(struct bench *b);
 int test_barrier(struct bench *b);
 int test_manager(struct bench *b);
 int test_release(struct bench *b);

@@ -47,14 +47,6 @@ static void unlock(const struct bench *b, uint64_t key)
 	bench_check(dsm_unlock(b->d, key), "unlock");
 }
 
-static uint64_t remote_locks(const struct bench *b)
-{
-	uint64_t v[DSM_STAT_COUNT];
-
-	bench_stats(b, v, DSM_STAT_COUNT);
-	return v[DSM_STAT_LOCKS_REMOTE];
-}
-
 /* Keys that were used before: with sync=rdma the lock is free, and where its word is, is known. */
 static void used_keys(const struct bench *b, const uint64_t *keys, long n)
 {
@@ -64,14 +56,14 @@ static void used_keys(const struct bench *b, const uint64_t *keys, long n)
 	long i;
 
 	series_init(&known, "lock_remote_known", "us", n, b);
-	before = remote_locks(b);
+	before = bench_stat(b, DSM_STAT_LOCKS_REMOTE);
 	for (i = 0; i < n; i++) {
 		uint64_t now;
 
 		series_start(&known, b);
 		lock(b, keys[i]);
 		us = (bench_now_ns() - known.begin) / 1e3;
-		now = remote_locks(b);
+		now = bench_stat(b, DSM_STAT_LOCKS_REMOTE);
 		/* With sync=msg its token has stayed here. */
 		if (now != before)
 			series_add(&known, us);
@@ -97,7 +89,7 @@ static void free_tokens(const struct bench *b)
 	series_init(&remote, "lock_remote", "us", trials, b);
 	series_init(&gone, "unlock_remote", "us", trials, NULL);
 	series_init(&local, "lock_first_local", "us", trials, NULL);
-	before = remote_locks(b);
+	before = bench_stat(b, DSM_STAT_LOCKS_REMOTE);
 	for (tries = 0; remote.n < trials && tries < 20 * trials; tries++) {
 		uint64_t key = next++, now;
 		double us;
@@ -105,7 +97,7 @@ static void free_tokens(const struct bench *b)
 		series_start(&remote, b);
 		lock(b, key);
 		us = (bench_now_ns() - remote.begin) / 1e3;
-		now = remote_locks(b);
+		now = bench_stat(b, DSM_STAT_LOCKS_REMOTE);
 		if (now != before) {
 			if (remote.n < 300)
 				keys[remote.n] = key;
@@ -217,10 +209,7 @@ static void hold(double ns, bool idle)
 
 static uint64_t messages(const struct bench *b)
 {
-	uint64_t v[DSM_STAT_COUNT];
-
-	bench_stats(b, v, DSM_STAT_COUNT);
-	return v[DSM_STAT_MSGS_SENT] + v[DSM_STAT_MSGS_RECEIVED];
+	return bench_stat(b, DSM_STAT_MSGS_SENT) + bench_stat(b, DSM_STAT_MSGS_RECEIVED);
 }
 
 /* Did the other hold the lock between both ranks' turns, but for a few? Else nobody was waiting. */

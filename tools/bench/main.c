@@ -27,6 +27,8 @@ static const struct test {
 	{ "sequential", "16 MiB read in order by rank 1, home at rank 0's node", test_sequential,
 	  false },
 	{ "lock", "locks: token here, free elsewhere, handed over", test_lock, false },
+	{ "ring", "a lock that comes through io_uring while rank 1 computes, and one that comes first",
+	  test_ring, false },
 	{ "barrier", "barrier of all ranks, nothing written", test_barrier, false },
 	{ "manager", "whether the region's synchronisation manager is not at rank 1's node",
 	  test_manager, false },

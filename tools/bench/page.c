@@ -59,13 +59,37 @@ static void read_pages(const struct bench *b, const char *name, const unsigned i
 	series_print(&s, b);
 }
 
+static uint64_t zero_pages(const struct bench *b)
+{
+	return bench_stat(b, DSM_STAT_ZERO_REPLIES) + bench_stat(b, DSM_STAT_ZERO_LOCAL);
+}
+
+/* Pages that nobody has written; of those that this node had before, or that hold something, no time is kept. */
+static void read_zero_pages(const struct bench *b, unsigned int first, unsigned int n, long trials)
+{
+	struct series s;
+	unsigned int i;
+
+	if (b->rank != 1)
+		return;
+	series_init(&s, "fetch_zero", "us", trials, b);
+	for (i = 0; i < n && s.n < trials; i++) {
+		uint64_t before = zero_pages(b);
+		double us;
+
+		series_start(&s, b);
+		(void)*page_at(b, first + i);
+		us = (bench_now_ns() - s.begin) / 1e3;
+		if (zero_pages(b) != before)
+			series_add(&s, us);
+	}
+	series_print(&s, b);
+}
+
 /* Fetches that rank 0's node served as home in all trials of a test. */
 static uint64_t served(const struct bench *b)
 {
-	uint64_t v[DSM_STAT_COUNT];
-
-	bench_stats(b, v, DSM_STAT_COUNT);
-	return v[DSM_STAT_FETCHES_SERVED];
+	return bench_stat(b, DSM_STAT_FETCHES_SERVED);
 }
 
 int test_fetch(struct bench *b)
@@ -85,6 +109,8 @@ int test_fetch(struct bench *b)
 	write_pages(b, pages, 1);
 	bench_barrier(b);
 	read_pages(b, "fetch_cold", order, pages, 1, trials, true);
+	bench_barrier(b);
+	read_zero_pages(b, pages, pages < 4096 ? pages : 0, trials);
 	bench_barrier(b);
 	write_pages(b, pages, 51);
 	bench_barrier(b);

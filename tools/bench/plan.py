@@ -70,6 +70,7 @@ CASES = (
          ["", "fetch=copy,around=off", "fetch=copy", "fetch=read"],
          full_settings=["fetch=nocopy", "fetch=read,around=off"]),
     Case("lock", LOCKS, ["lock"], ["", "sync=rdma", "sync=rdma,algo=array"]),
+    Case("ring", LOCKS, ["ring"], [""]),
     Case("barrier", BARRIERS, ["barrier"], ["", "sync=rdma", "sync=rdma,algo=array"],
          nodes=(2, 4, 8)),
     Case("release", "releases", ["release"], ["", "diffpath=msg", "diffpath=write"],

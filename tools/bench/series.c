@@ -50,6 +50,14 @@ void bench_stats(const struct bench *b, uint64_t *values, unsigned int count)
 	}
 }
 
+uint64_t bench_stat(const struct bench *b, unsigned int which)
+{
+	uint64_t v[DSM_STAT_COUNT];
+
+	bench_stats(b, v, DSM_STAT_COUNT);
+	return v[which];
+}
+
 long bench_trials(const struct bench *b, long usual)
 {
 	if (b->n)
