@@ -12,11 +12,13 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "control.h"
+#include "core/lock.h"
 #include "shell.h"
 
 #define JOIN_TIMEOUT_MS 30000u
 #define CONNECT_TIMEOUT_MS 3000u
 #define RETRY_MS 100u
+#define LAST_LOCKS (10 * HZ)	/* a manager that lives takes a token back at once */
 
 static const struct dsm_net_ops net_ops = {
 	.admit = dsm_member_admit,
@@ -86,7 +88,8 @@ int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned
 {
 	struct dsm_node *n = ctx;
 	int state = atomic_read(&n->state), err = -ENOSPC;
-	u16 id;
+	u64 ids[2];
+	u16 i, id;
 
 	if ((state != DSM_MEMBER_JOINED && state != DSM_MEMBER_JOINING) ||
 	    n->engine->self == DSM_NO_NODE)
@@ -96,12 +99,15 @@ int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned
 		*assigned = hello->node;
 		err = hello->node < DSM_MAX_NODES && id_is_free(n, hello->node, true) ? 0 : -EEXIST;
 	} else {
-		for (id = 0; id < DSM_MAX_NODES; id++)
-			if (id_is_free(n, id, false)) {
-				*assigned = id;
-				err = 0;
-				break;
-			}
+		ids[0] = ~READ_ONCE(n->unlucky);
+		ids[1] = ~ids[0];
+		for (i = 0; err && i < 2 * DSM_MAX_NODES; i++) {
+			id = i % DSM_MAX_NODES;
+			if (!(ids[i / DSM_MAX_NODES] & BIT_ULL(id)) || !id_is_free(n, id, false))
+				continue;
+			*assigned = id;
+			err = 0;
+		}
 	}
 	mutex_unlock(&n->regions_lock);
 	return err;
@@ -167,8 +173,8 @@ static int connect_members(struct dsm_node *n, const struct dsm_wire_control *ms
 			return ret;
 		}
 		if (ret) {
-			dsm_errtxt_set(err, "cannot connect to node %u at %pI4: error %d", id,
-				       &addr.sin_addr, -ret);
+			dsm_errtxt_set(err, "cannot connect to node %u at %pI4: error %d%s", id, &addr.sin_addr, -ret,
+				       ret == -EEXIST ? " (it counts on another node of this one's number)" : "");
 			return ret;
 		}
 	}
@@ -470,21 +476,9 @@ static const char *seed_hint(int err)
 	}
 }
 
-/**
- * dsm_node_join() - become a member
- * @n:   node
- * @arg: ioctl argument, checked; node and nodes are filled on success
- * @err: text
- *
- * Context: process; waits, bounded by the timeout and interruptible.
- * Return: 0; -EISCONN; -ENODEV, -EADDRNOTAVAIL no device has the address; -EPROTONOSUPPORT;
- * -EEXIST id taken; -ETIMEDOUT; -EINTR; -ENOMEM; -EHOSTDOWN.
- */
-int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtxt *err)
+static int join_once(struct dsm_node *n, struct dsm_ioc_join *arg, unsigned long deadline, struct dsm_errtxt *err)
 {
 	struct sockaddr_in listen = { .sin_family = AF_INET }, seed = { .sin_family = AF_INET };
-	unsigned long deadline =
-		jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
 	u64 cluster;
 	u16 seed_node, version;
 	int ret;
@@ -539,6 +533,29 @@ int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtx
 	return 0;
 }
 
+/**
+ * dsm_node_join() - become a member
+ * @n:   node
+ * @arg: ioctl argument, checked; node and nodes are filled on success
+ * @err: text
+ *
+ * Context: process; waits, bounded by the timeout and interruptible.
+ * Return: 0; -EISCONN; -ENODEV, -EADDRNOTAVAIL no device has the address; -EPROTONOSUPPORT;
+ * -EEXIST id taken; -ETIMEDOUT; -EINTR; -ENOMEM; -EHOSTDOWN.
+ */
+int dsm_node_join(struct dsm_node *n, struct dsm_ioc_join *arg, struct dsm_errtxt *err)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(arg->timeout_ms ? arg->timeout_ms : JOIN_TIMEOUT_MS);
+	u32 tries = DSM_MAX_NODES;
+	int ret;
+
+	/* A number that some member counts on and the seed does not: the seed gives another one next time. */
+	do
+		ret = join_once(n, arg, deadline, err);
+	while (ret == -EEXIST && arg->node == DSM_NODE_ANY && --tries && patience_left(deadline));
+	return ret;
+}
+
 /* What was written and not released yet; a home that lives and does not answer keeps nobody who is forced to go. */
 static int send_home(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 {
@@ -548,6 +565,37 @@ static int send_home(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 		return ret;
 	dsm_errtxt_set(err, "homes do not acknowledge what this node wrote; --force leaves all the same");
 	return flags & DSM_LEAVE_FORCE ? 0 : -EBUSY;
+}
+
+static bool locks_are_home(struct dsm_node *n)
+{
+	bool home;
+
+	spin_lock(&n->lock);
+	home = dsm_lock_all_home(n->engine);
+	spin_unlock(&n->lock);
+	return home;
+}
+
+/* Whoever wants a lock next finds it. What does not go in time is lost with this node, as if it had died. */
+static void give_locks_back(struct dsm_node *n)
+{
+	struct dsm_actions acts;
+	struct dsm_region *r;
+	bool more = true;
+	u32 id = 0;
+
+	while (more) {
+		dsm_step_begin(n, &acts);
+		more = dsm_lock_send_home(n->engine, &acts);
+		dsm_step_end_flushing(n, &acts);
+	}
+	wait_event_killable_timeout(n->changed, locks_are_home(n), LAST_LOCKS);
+	for (r = dsm_node_region_get(n, id, true); !IS_ERR(r); r = dsm_node_region_get(n, id, true)) {
+		dsm_rsync_settle(r);
+		id = r->id;
+		dsm_node_region_put(r);
+	}
 }
 
 /**
@@ -575,6 +623,7 @@ int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 		stay(n);
 		return ret;
 	}
+	give_locks_back(n);
 	undo(n);
 	return 0;
 }
@@ -595,5 +644,6 @@ void dsm_node_end(struct dsm_node *n)
 		return;
 	close_regions(n, DSM_LEAVE_FORCE, &err);
 	send_home(n, DSM_LEAVE_FORCE, &err);
+	give_locks_back(n);
 	undo(n);
 }

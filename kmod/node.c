@@ -39,8 +39,8 @@ static int step_message(struct dsm_node *n, u16 node, const u8 *msg, u32 len,
 	dsm_step_begin(n, &acts);
 	err = dsm_engine_recv(n->engine, node, msg, len, &acts);
 	dsm_step_end(n, &acts);
-	/* Who destroys the region waits for the last answer; has a barrier after the step. */
-	if (msg[0] == DSM_MSG_PAGE && wq_has_sleeper(&n->changed))
+	/* Who destroys the region waits for the last answer, who leaves for locks to go; has a barrier after the step. */
+	if ((msg[0] == DSM_MSG_PAGE || msg[0] == DSM_MSG_LOCK_RETURN_ACK || msg[0] == DSM_MSG_LOCK_PASS) && wq_has_sleeper(&n->changed))
 		wake_up_all(&n->changed);
 	if (msg[0] == DSM_MSG_FETCH && !err)
 		dsm_chunk_asked(r, le32_to_cpu(*(const __le32 *)(msg + DSM_HDR_BYTES)));
@@ -216,6 +216,10 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	dsm_step_begin(n, &acts);
 	n->peers[node].state = err == -ESHUTDOWN ? DSM_NODE_LEFT : DSM_NODE_LOST;
 	strscpy(n->peers[node].reason, reason, sizeof(n->peers[node].reason));
+	if (n->joined & BIT_ULL(node))
+		n->unlucky &= ~BIT_ULL(node);
+	else
+		n->unlucky |= BIT_ULL(node);
 	n->joined &= ~BIT_ULL(node);
 	if (err == -ESHUTDOWN)
 		dsm_engine_peer_left(n->engine, node);
@@ -304,6 +308,7 @@ void dsm_engine_start(struct dsm_node *n)
 	n->engine->barrier_fanout = clamp(dsm_param_barrier_fanout, 1u, (u32)DSM_MAX_NODES);
 	memset(n->peers, 0, sizeof(n->peers));
 	n->joined = 0;
+	n->unlucky = 0;
 	n->inviter = DSM_NO_NODE;
 	spin_unlock(&n->lock);
 }

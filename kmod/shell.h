@@ -120,6 +120,7 @@ struct dsm_alarm {
  * @last_region: highest region id ever seen; guarded by @regions_lock
  * @twin_limit: twins beyond which dirty pages are written back early
  * @joined:    bitmap of members that finished joining; guarded by @lock
+ * @unlucky:   numbers with which the last who had them did not get in: given out when no other is left; under @lock
  * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock
  * @inviter:   coordinator of the cluster that is being joined; DSM_NO_NODE before
  * @peers:     by id; guarded by @lock
@@ -166,6 +167,7 @@ struct dsm_node {
 	u32 last_region;
 	u32 twin_limit;
 	u64 joined;
+	u64 unlucky;
 	u64 listed;
 	u16 inviter;
 	struct dsm_peer_record peers[DSM_MAX_NODES];

@@ -229,8 +229,14 @@ static void start_granting(struct dsm_engine *e, struct dsm_lock *l, struct dsm_
 	wait_release(e, l, DSM_CONT_RELEASED, acts);
 }
 
-/* Too many idle tokens here: the one used longest ago goes home (decisions.md, lock keys). */
-static void enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
+/**
+ * dsm_lock_enforce_cap() - too many idle tokens here: the one used longest ago goes home (decisions.md, lock keys)
+ * @e:    engine
+ * @acts: actions
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
 {
 	u32 chances = CAP_CHANCES;
 	struct dsm_lock *l;
@@ -280,7 +286,7 @@ static void settle(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions 
 		start_granting(e, l, acts);
 	} else {
 		set_state(e, l, DSM_LOCK_CACHED);
-		enforce_cap(e, acts);
+		dsm_lock_enforce_cap(e, acts);
 		dsm_lock_put(e, l);
 	}
 }
@@ -304,7 +310,7 @@ static void offer(struct dsm_engine *e, struct dsm_slots *slots, struct dsm_lock
 	l->slots = slots;
 	l->slot = i;
 	dsm_slot_fill(slots, i, l->key, l);
-	enforce_cap(e, acts);
+	dsm_lock_enforce_cap(e, acts);
 }
 
 /**

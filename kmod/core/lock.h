@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Locks: distributed queue, token cached at its last holder (protocol.md 3.8, sync=msg). lock.c
- * is the local part of every node, lock_loss.c what it does after a loss, lock_manager.c the part
- * of a key's manager.
+ * is the local part of every node, lock_loss.c what it does after a loss, lock_home.c before it leaves,
+ * lock_manager.c the part of a key's manager.
  */
 #ifndef DSM_CORE_LOCK_H
 #define DSM_CORE_LOCK_H
@@ -125,7 +125,13 @@ bool dsm_lock_cancel(struct dsm_engine *e, struct dsm_waiter *w);
 int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
 			 struct dsm_actions *acts);
 
+/* As this node leaves, an idle token goes back to its manager. True: once more, in a step of its own. */
+bool dsm_lock_send_home(struct dsm_engine *e, struct dsm_actions *acts);
+bool dsm_lock_all_home(const struct dsm_engine *e);
+
 /* ---- between the units ---- */
+/* One of the idle tokens beyond the cap goes home. */
+void dsm_lock_enforce_cap(struct dsm_engine *e, struct dsm_actions *acts);
 /* Taken out of its slot. */
 struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key);
 /* As it is. */

@@ -161,17 +161,17 @@ def rdma_regions_come_and_go(c, policy="sync=rdma"):
                 player.want(0, "unlock", key)
 
 
-def rdma_node_joins_later(c):
-    """It takes over a region of that kind, and has locks and data of it; then it leaves again."""
+def _node_joins_later(c, policy):
+    """It takes over a region of that kind, and has locks and data of it; then it leaves again, and they stay."""
     first, other, last = c.nodes[:3]
     last.check(["dsmctl", "leave", "--force"])
-    with region(c, "1M", "sync=rdma,home=rr", nodes=[first, other]) as name:
+    with region(c, "1M", policy, nodes=[first, other]) as name:
         with actors(name, first, other) as (a, b):
             for key in range(6):
                 a.want(0, "lock", key)
                 a.want(0, "write", 4096 * key, 30 + key)
                 a.want(0, "unlock", key)
-            for _ in range(2):
+            for turn in range(2):
                 last.check(["dsmctl", "join", "--listen", last.address, "--seed", first.address])
                 last.wait_for(["test", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
                 with actors(name, last) as (z,):
@@ -180,10 +180,23 @@ def rdma_node_joins_later(c):
                         waiting = z.begin_blocked("dsm_node_lock", "lock", key)
                         b.want(0, "unlock", key)
                         z.finish(waiting, 0, "lock of a node that joined later")
-                        z.read(4096 * key, 30 + key)
+                        z.read(4096 * key, 30 + key + turn)
+                        z.want(0, "write", 4096 * key, 31 + key + turn)
                         z.want(0, "unlock", key)
                 last.wait_for(["dsmctl", "leave"], CALL_SECONDS)
+            for key in range(6):
+                b.want(0, "lock", key)
+                b.read(4096 * key, 32 + key)
+                b.want(0, "unlock", key)
     last.check(["dsmctl", "join", "--listen", last.address, "--seed", first.address])
+
+
+def node_joins_later(c):
+    _node_joins_later(c, "home=rr")
+
+
+def rdma_node_joins_later(c):
+    _node_joins_later(c, "sync=rdma,home=rr")
 
 
 def rdma_device_removed(c):
