@@ -274,6 +274,7 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 	if (over) {
 		b->last_members = b->members;
 		b->last_parties = b->parties;
+		b->shut = false;
 		b->status = 0;
 		b->strays = false;
 		b->members = 0;
@@ -423,7 +424,7 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		return;
 	}
 	b = dsm_barrier_get(e, q->region, q->key);
-	if (!b->seen && b->last_parties == q->value && b->last_members & ~e->alive) {
+	if (!b->seen && b->last_parties == q->value && (b->shut || b->last_members & ~e->alive & ~e->left)) {
 		refuse(e, q, -EHOSTDOWN, acts);	/* a party of last time will never come */
 		return;
 	}
@@ -644,9 +645,14 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 	dsm_barrier_early_forget(b, node);
 	b->holders &= ~bit;
 	if (!b->seen) {
+		if (!(b->last_members & bit))
+			return;
 		/* The next will be refused at the door: nobody may wait before it. */
-		if (b->last_members & bit)
-			ask(e, b, b->holders, acts);
+		ask(e, b, b->holders, acts);
+		b->shut |= !(e->left & bit);
+		/* Who said goodbye had nobody left who could come: others may be as many without it. */
+		if (!b->shut)
+			b->last_parties = 0;
 		return;
 	}
 	list_for_each_entry_safe(q, tmp, &b->arrivals, cont.link) {
@@ -670,4 +676,6 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 	/* Perhaps it was no party: who has heard of the loss may try again with as many. */
 	if (guess)
 		b->last_parties = 0;
+	else
+		b->shut = true;
 }

@@ -35,6 +35,7 @@
  * @members:      nodes that arrived in this episode; manager
  * @last_members: nodes of the last complete episode; a lost one among them will be missed
  * @last_parties: its number of callers
+ * @shut:         one of @last_members is lost: as many callers never come together again; manager
  * @episode:      number of the episode under way or to come, rising with each of all keys;
  *                elsewhere: the one for which @quota holds
  * @holders:      nodes that may hold arrivals back; manager
@@ -72,6 +73,7 @@ struct dsm_barrier {
 	u32 ticket;
 	u64 episode;
 	u64 holders;
+	bool shut;
 	bool strays;
 	bool moving;
 	u64 asked;

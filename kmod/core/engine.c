@@ -130,6 +130,7 @@ static void forget_user(struct dsm_engine *e, u16 node)
 void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 {
 	e->alive |= 1ull << node;
+	e->left &= ~(1ull << node);
 	e->n_nodes = max_t(u16, e->n_nodes, node + 1);
 	memset(e->peer_known[node], 0, sizeof(e->peer_known[node]));
 	e->mail_key[node] = (struct dsm_key){};
@@ -148,6 +149,7 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
  */
 void dsm_engine_peer_left(struct dsm_engine *e, u16 node)
 {
+	e->left |= 1ull << node;
 	forget_user(e, node);
 }
 

@@ -460,6 +460,7 @@ struct dsm_letters {
  * @self:        this node's id; DSM_NO_NODE until it is known
  * @n_nodes:     highest id ever seen + 1
  * @alive:       bitmap of the nodes that can be reached, @self included
+ * @left:        bitmap of nodes that said goodbye before they went
  * @next_xid:    last request id given out
  * @losses:      losses of peers that key objects were told of
  * @telling:     bitmap of lost nodes of whose loss not all key objects have been told yet
@@ -468,7 +469,7 @@ struct dsm_letters {
  * @flag_cap:    flags of a region that may be set, of those kept here
  * @log_cap:     interval records kept before old ones are trimmed
  * @pool:        objects for steps, filled by the shell
- * @twins:       twins in use
+ * @twins:       in use
  * @spaces:      hash of struct dsm_space by id
  * @dirty:       pages written since the last release opened
  * @n_dirty:     their number
@@ -479,12 +480,11 @@ struct dsm_letters {
  * @rel_err:     negative errno of a release that nobody was told yet, or 0
  * @rel_waiters: struct dsm_waiter: threads that wait for a release
  * @rel_conts:   struct dsm_lock or dsm_rlock: hand on or return the token after a release
- * @keep_after:  intervals in a row that wrote a page before it keeps its twin, 1 to 3; 0: never; set by
- *               the shell
+ * @keep_after:  intervals in a row that wrote a page before it keeps its twin, 1 to 3; 0: never; set by the shell
  * @move_after:  versions in a row of one writer before its pages shall move there; 0: never; set by the shell
  * @keep_twins:  twins above which no page keeps its own; set by the shell
- * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only
- *               those that changed wholly; set by the shell at any time, read without the lock
+ * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only those that changed
+ *               wholly; set by the shell at any time, read without the lock
  * @wr_runs_max: diffpath=write: the same; 0: as many as there can be
  * @pipe:        by home
  * @pipe_ready:  messages in all of @pipe
@@ -542,6 +542,7 @@ struct dsm_engine {
 	u16 self;
 	u16 n_nodes;
 	u64 alive;
+	u64 left;
 	u32 next_xid;
 	u32 losses;
 	u64 telling;
@@ -665,8 +666,7 @@ bool dsm_env_key_find(struct dsm_space *s, u32 idx, u16 home, struct dsm_key *ke
 int dsm_engine_check(const u8 *msg, u32 len,
 		     int (*touch)(void *ctx, u32 region, u32 idx, bool frame), void *ctx);
 /* The step for a checked message. -EPROTO: the peer broke a rule; -ENOENT: its region is gone; nothing was changed. */
-int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len,
-		    struct dsm_actions *acts);
+int dsm_engine_recv(struct dsm_engine *e, u16 from, const u8 *msg, u32 len, struct dsm_actions *acts);
 /* One item of the ready queue. */
 void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts);
 /*

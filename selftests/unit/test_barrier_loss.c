@@ -63,6 +63,46 @@ static void loss_between_two_episodes_is_noticed_at_the_door(void **state)
 	require_status(one, -EHOSTDOWN);
 }
 
+/* Its number says nothing: the newcomer that has it is no party of last time. */
+static void reg_number_of_a_lost_party_is_given_to_another(void **state)
+{
+	struct dsm_waiter one, two;
+
+	arrive(A, 2, &one);
+	arrive(B, 2, &two);
+	world_run();
+	require_status(one, 0);
+	world_lose(B);
+	dsm_engine_peer_up(world_engine(A), B);
+	arrive(A, 2, &one);
+	world_run();
+	require_status(one, -EHOSTDOWN);
+}
+
+/* Nobody there could come any more, so as many others are another lot; who is lost after that shuts the door as ever. */
+static void reg_party_of_last_time_says_goodbye(void **state)
+{
+	struct dsm_waiter one, two;
+
+	arrive(A, 2, &one);
+	arrive(B, 2, &two);
+	world_run();
+	require_status(one, 0);
+	dsm_engine_peer_left(world_engine(A), B);
+	dsm_engine_peer_left(world_engine(C), B);
+	world_lose(B);
+	world_run();
+	arrive(A, 2, &one);
+	arrive(C, 2, &two);
+	world_run();
+	require_status(one, 0);
+	require_status(two, 0);
+	world_lose(C);
+	arrive(A, 2, &one);
+	world_run();
+	require_status(one, -EHOSTDOWN);
+}
+
 static void loss_of_a_stranger_fails_nobody(void **state)
 {
 	struct dsm_waiter one, two;
@@ -238,6 +278,8 @@ int main(void)
 		T(loss_of_a_member_that_arrived_fails_the_others),
 		T(loss_of_a_member_of_last_time_fails_the_others),
 		T(loss_between_two_episodes_is_noticed_at_the_door),
+		T(reg_number_of_a_lost_party_is_given_to_another),
+		T(reg_party_of_last_time_says_goodbye),
 		T(loss_of_a_stranger_fails_nobody),
 		T(loss_of_who_may_be_a_party_fails_the_first_episode),
 		T(loss_before_the_first_arrival_is_told_at_the_door),

@@ -75,6 +75,32 @@ static void token_cached_on_a_lost_node_is_lost_too(void **state)
 	assert_int_equal(world_lock(C, K, 30), -EHOSTDOWN);
 }
 
+/* Before it leaves in good order, that is; one whose manager is lost has nowhere to go. */
+static void reg_tokens_go_home_before_their_node_leaves(void **state)
+{
+	bool more = true;
+	u32 steps = 0;
+
+	world_lock(B, K, 20);
+	world_unlock(B, K, 20);
+	world_lock(B, K + 1, 20);
+	world_unlock(B, K + 1, 20);
+	assert_int_not_equal(world_engine(B)->n_cached, 0);
+	while (more) {
+		assert_true(++steps < 4);
+		more = dsm_lock_send_home(world_engine(B), world_begin(B));
+		world_end(B);
+	}
+	assert_false(dsm_lock_all_home(world_engine(B)));
+	world_run();
+	assert_true(dsm_lock_all_home(world_engine(B)));
+	dsm_engine_peer_left(world_engine(A), B);
+	dsm_engine_peer_left(world_engine(C), B);
+	world_lose(B);
+	world_run();
+	assert_int_equal(world_lock(C, K, 30), 0);
+}
+
 static void loss_of_a_node_that_gave_the_token_back_does_no_harm(void **state)
 {
 	world_lock(B, K, 20);
@@ -532,6 +558,7 @@ int main(void)
 		T(waiters_behind_a_lost_node_close_the_gap),
 		T(token_on_a_lost_node_fails_every_request),
 		T(token_cached_on_a_lost_node_is_lost_too),
+		T(reg_tokens_go_home_before_their_node_leaves),
 		T(loss_of_a_node_that_gave_the_token_back_does_no_harm),
 		T(lost_manager_fails_waiters_and_leaves_the_holder),
 		T(grant_after_the_loss_of_the_manager_is_kept),
