@@ -4,6 +4,10 @@
 # One entry for everything a person or CI does with this tree; `make help` lists it.
 # The work itself is in tools/setup, tools/check and the Makefiles of the parts.
 
+ifneq ($(word 2,$(CURDIR)),)
+$(error the path of this tree has a space in it, which make and the kernel's build cannot handle: $(CURDIR))
+endif
+
 BUILD := $(CURDIR)/build
 O := $(BUILD)/user
 PREFIX ?= /usr/local

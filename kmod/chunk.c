@@ -246,13 +246,13 @@ static void register_chunk(struct work_struct *work)
 	dsm_node_region_put(r);
 }
 
-static struct dsm_chunk *chunk_add(struct dsm_region *r, u32 idx)
+static struct dsm_chunk *chunk_add(struct dsm_region *r, u32 idx, gfp_t gfp)
 {
 	unsigned long at = idx / DSM_CHUNK_PAGES;
 	struct dsm_chunk *c, *old;
 	u32 i, homed = 0;
 
-	c = kzalloc(sizeof(*c), GFP_KERNEL);
+	c = kzalloc(sizeof(*c), gfp);
 	if (!c)
 		return NULL;
 	INIT_WORK(&c->work, register_chunk);
@@ -264,7 +264,7 @@ static struct dsm_chunk *chunk_add(struct dsm_region *r, u32 idx)
 	/* Where only diffs would gain, and only full ones, less memory is spent on it. */
 	c->enough = DIV_ROUND_UP(homed, r->space->policy.fetch == DSM_FETCH_READ ||
 				 r->space->policy.diffpath == DSM_DIFFPATH_WRITE ? USED_IN : 2);
-	old = xa_cmpxchg(&r->chunks, at, NULL, c, GFP_KERNEL);
+	old = xa_cmpxchg(&r->chunks, at, NULL, c, gfp);
 	if (!old)
 		return c;
 	kfree(c);
@@ -289,10 +289,11 @@ static void consider(struct dsm_chunk *c)
  * dsm_chunk_frame() - a page of a region got its frame
  * @r:   region, its members fixed
  * @idx: page
+ * @gfp: how hard to try; without memory the chunk is registered when a later page of it comes, or not at all
  *
- * Context: process; sleeps.
+ * Context: process; sleeps if @gfp says so.
  */
-void dsm_chunk_frame(struct dsm_region *r, u32 idx)
+void dsm_chunk_frame(struct dsm_region *r, u32 idx, gfp_t gfp)
 {
 	struct dsm_chunk *c;
 
@@ -300,7 +301,7 @@ void dsm_chunk_frame(struct dsm_region *r, u32 idx)
 		return;
 	c = xa_load(&r->chunks, idx / DSM_CHUNK_PAGES);
 	if (!c)
-		c = chunk_add(r, idx);
+		c = chunk_add(r, idx, gfp);
 	if (!c)
 		return;
 	atomic_inc(&c->frames);

@@ -34,6 +34,8 @@ struct dsm_control_call {
 
 /* The report of a loss: goodbyes are said and queue pairs drained before it. */
 #define LOSS_TOLD (10 * HZ)
+/* A newcomer's connections stand, and each side makes its own of them. */
+#define NEWCOMER_UP (5 * HZ)
 /* For the last answers to fetches of a region that is to go. */
 #define LAST_FETCH (10 * HZ)
 
@@ -338,6 +340,11 @@ static u64 gone(struct dsm_node *n)
 	return nodes;
 }
 
+static bool all_listed_up(struct dsm_node *n)
+{
+	return !(READ_ONCE(n->listed) & ~READ_ONCE(n->engine->alive));
+}
+
 static int apply_member_list(struct dsm_control_request *q)
 {
 	struct dsm_node *n = q->node;
@@ -350,6 +357,8 @@ static int apply_member_list(struct dsm_control_request *q)
 		n->joined = n->listed & n->engine->alive;
 		spin_unlock(&n->lock);
 		wake_up_all(&n->changed);
+		/* What is said next of a newcomer, that it uses a region, is of the one whose connection is about to be here. */
+		wait_event_timeout(n->changed, all_listed_up(n), NEWCOMER_UP);
 	}
 	dsm_control_put_members(n, &q->msg);
 	return 0;

@@ -62,7 +62,7 @@ static int frame_add(struct dsm_region *r, struct dsm_page *p, gfp_t gfp)
 	if (frame)
 		dsm_mm_frame_free(frame);
 	else
-		dsm_chunk_frame(r, p->idx);
+		dsm_chunk_frame(r, p->idx, gfp);
 	return 0;
 }
 

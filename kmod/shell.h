@@ -353,7 +353,7 @@ static inline int dsm_xfertest_signal(struct dsm_node *n, u16 node, u32 imm)
 /* ---- chunk.c ---- */
 void dsm_chunk_learn(struct dsm_region *r, u16 node, const u8 *msg, u32 len);
 void dsm_chunks_peer_lost(struct dsm_region *r, u16 node);
-void dsm_chunk_frame(struct dsm_region *r, u32 idx);
+void dsm_chunk_frame(struct dsm_region *r, u32 idx, gfp_t gfp);
 void dsm_chunk_asked(struct dsm_region *r, u32 idx);
 void dsm_chunks_free(struct dsm_region *r);
 void dsm_chunk_post(struct dsm_node *n, struct dsm_xfer *x);

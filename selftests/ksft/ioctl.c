@@ -148,10 +148,14 @@ TEST_F(ioctl, control_calls_need_the_control_file)
 	switch (variant->cmd) {
 	case DSM_IOC_JOIN:
 	case DSM_IOC_LEAVE:
+	case DSM_IOC_LOGP:
 	case DSM_IOC_REGION_CREATE:
 	case DSM_IOC_REGION_DESTROY:
 		self->fd = self->r.fd;
 		EXPECT_EQ(ENOTTY, call(self->fd, self->arg, variant->cmd, variant->flags, variant->size));
+		break;
+	default:
+		SKIP(return, "is for any file");
 	}
 }
 

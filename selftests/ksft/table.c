@@ -376,6 +376,14 @@ TEST_F(table, nonsense_in_the_table_hurts_nobody_but_its_locks)
 	if (!pid)
 		_exit(lock(self->r.fd, KEY + 9) || unlock(self->r.fd, KEY + 9));
 	EXPECT_EQ(0, child_status(pid));
+	pid = fork();
+	if (!pid) {
+		ret = lock(self->r.fd, KEY);
+		if (ret == -EOWNERDEAD)
+			ret = consistent(self->r.fd, KEY);
+		_exit(ret || unlock(self->r.fd, KEY));
+	}
+	EXPECT_EQ(0, child_status(pid));
 }
 
 /* ---- load ---- */

@@ -242,7 +242,10 @@ int test_packs(struct bench *b)
 	if (b->rank == 1) {
 		get_bulk_min(usual, sizeof(usual));
 		atexit(put_back);
+		signal(SIGHUP, end);
 		signal(SIGINT, end);
+		signal(SIGPIPE, end);
+		signal(SIGQUIT, end);
 		signal(SIGTERM, end);
 	}
 	prepare(b);

@@ -175,7 +175,7 @@ static int write_through(const char *path, const struct dsm_ioc_region_info *inf
 	if (!f)
 		return fail("homes save: %s: %s", path, strerror(errno));
 	print_runs(f, info, all);
-	return fflush(f) ? fail("homes save: %s: %s", path, strerror(errno)) : 0;
+	return ferror(f) || fflush(f) ? fail("homes save: %s: %s", path, strerror(errno)) : 0;
 }
 
 /* A file of that name, or that a link of that name leads to, is replaced whole, or left as it was. */
@@ -201,6 +201,9 @@ static int write_file(const char *name, const struct dsm_ioc_region_info *info, 
 	}
 	print_runs(f, info, all);
 	err = fflush(f) || fsync(fileno(f)) ? errno : 0;
+	/* What could not be written once is gone, even if there is room again. */
+	if (!err && ferror(f))
+		err = ENOSPC;
 	if (fclose(f) && !err)
 		err = errno;
 	if (!err && rename(new, path ? path : name))

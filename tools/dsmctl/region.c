@@ -208,7 +208,7 @@ static int destroy(int argc, char **argv)
 	if (argc != 2)
 		return usage("region", "destroy needs one NAME");
 	ret = set_name(name, argv[1]);
-	return ret ? ret : destroy_named(name);
+	return ret ? ret : destroy_named(region_name(name));
 }
 
 static void print_region(const struct dsm_ioc_region_info *r, bool json, bool first)

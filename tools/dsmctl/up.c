@@ -98,10 +98,12 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 
 static void become_ssh(const struct host *host, char *command)
 {
-	char *words[SSH_WORDS_MAX + 3] = { "ssh", "-n", "-o", "ConnectTimeout=10" };
+	/* A machine that is off, or dies, is noticed. */
+	char *words[SSH_WORDS_MAX + 3] = { "ssh", "-n", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=3",
+					   "-o", "ServerAliveCountMax=3" };
 	char *own = getenv("DSM_SSH");
 	char *save = NULL;
-	int count = 4;
+	int count = 8;
 	char *word;
 
 	if (own && own[strspn(own, " ")]) {

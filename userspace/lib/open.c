@@ -26,6 +26,16 @@
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct dsm *handles;
 
+void dsm_handles_lock(void)
+{
+	pthread_mutex_lock(&handles_lock);
+}
+
+void dsm_handles_unlock(void)
+{
+	pthread_mutex_unlock(&handles_lock);
+}
+
 struct dsm *dsm_handles(void)
 {
 	return handles;
@@ -257,6 +267,7 @@ struct dsm *dsm_open(const char *region, unsigned int flags)
 	ret = set_path(wanted, region);
 	if (ret)
 		goto out;
+	dsm_table_handle_forks();
 	pthread_mutex_lock(&handles_lock);
 	d = find_open(wanted, &ret);
 	if (d) {

@@ -59,6 +59,9 @@ int dsm_rank_from_env(int *rank, int *ranks)
 					     starters[i].rank, r, starters[i].size, n);
 		return 0;
 	}
+	/* Else all of them would be rank 0 of 1. */
+	if (getenv("PMIX_RANK"))
+		return dsm_error_set(EINVAL, "dsm_open: PMIX_RANK is set, but no variable says how many ranks there are; set DSM_RANK and DSM_RANKS");
 	return 0;
 }
 

@@ -28,7 +28,7 @@ int dsm_roi_begin(struct dsm *d, unsigned int parties)
 {
 	uint64_t values[DSM_STAT_COUNT] = { 0 };
 	unsigned int i;
-	int ret, end;
+	int ret, counted, end;
 
 	if (d->flags & DSM_RDONLY)
 		return dsm_error_set(EACCES, "dsm_roi_begin: %s is open for reading only", d->path);
@@ -37,8 +37,10 @@ int dsm_roi_begin(struct dsm *d, unsigned int parties)
 	if (ret)
 		return ret;
 	ret = unclaim(d);
+	/* A caller may go on although homes stay where they were. */
+	counted = read_counters(d, values);
 	if (!ret)
-		ret = read_counters(d, values);
+		ret = counted;
 	for (i = 0; i < DSM_STAT_COUNT; i++)
 		d->roi[i] = values[i];
 	d->roi_parties = parties;
@@ -57,11 +59,14 @@ int dsm_roi_end(struct dsm *d)
 		return dsm_error_set(EINVAL, "dsm_roi_end: %s: dsm_roi_begin() was not called", d->path);
 	d->roi_parties = 0;
 	ret = dsm_barrier(d, DSM_KEY_ROI, parties);
-	if (ret)
+	if (ret) {
+		for (i = 0; i < DSM_STAT_COUNT; i++)
+			d->roi[i] = 0;
 		return ret;
+	}
 	ret = read_counters(d, values);
 	for (i = 0; i < DSM_STAT_COUNT; i++)
-		d->roi[i] = values[i] - d->roi[i];
+		d->roi[i] = ret ? 0 : values[i] - d->roi[i];
 	/* What others do after it is not to be in the counters of this node. */
 	end = dsm_barrier(d, DSM_KEY_ROI, parties);
 	return ret ? dsm_error_set(-ret, "dsm_roi_end: %s", d->path) : end;

@@ -18,7 +18,7 @@ __thread uint32_t dsm_table_tid;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static bool fork_handled;
 
-/* The only thread of a child is not the one that it was. */
+/* The only thread of a child is not the one that it was, and another may have been in the list of handles. */
 static void forked(void)
 {
 	struct dsm *d;
@@ -26,11 +26,18 @@ static void forked(void)
 	dsm_table_tid = 0;
 	for (d = dsm_handles(); d; d = d->next)
 		__atomic_store_n(&d->table_owner, 0, __ATOMIC_RELAXED);
+	dsm_handles_unlock();
 }
 
 static void handle_forks(void)
 {
-	fork_handled = !pthread_atfork(NULL, NULL, forked);
+	fork_handled = !pthread_atfork(dsm_handles_lock, dsm_handles_unlock, forked);
+}
+
+bool dsm_table_handle_forks(void)
+{
+	pthread_once(&fork_once, handle_forks);
+	return fork_handled;
 }
 
 uint64_t dsm_table_enter(struct dsm *d)
@@ -59,8 +66,7 @@ void dsm_table_open(struct dsm *d)
 
 	if (d->flags & DSM_RDONLY || (off && *off && *off != '0'))
 		return;
-	pthread_once(&fork_once, handle_forks);
-	if (!fork_handled || dsm_ioctl(d, DSM_IOC_LOCK_TABLE, &arg))
+	if (!dsm_table_handle_forks() || dsm_ioctl(d, DSM_IOC_LOCK_TABLE, &arg))
 		return;
 	table = mmap(NULL, DSM_LOCK_TABLE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 		     d->fd, DSM_LOCK_TABLE_OFFSET);

@@ -24,6 +24,11 @@ DSM_HIDDEN uint64_t dsm_table_enter(struct dsm *d);
 
 /* All open handles, for a forked child. */
 DSM_HIDDEN struct dsm *dsm_handles(void);
+/* Before the first handle: from then on forks know of handles. False: no memory. */
+DSM_HIDDEN bool dsm_table_handle_forks(void);
+/* Over a fork, so that the child finds the list whole, and the lock free. */
+DSM_HIDDEN void dsm_handles_lock(void);
+DSM_HIDDEN void dsm_handles_unlock(void);
 
 /* Word of the caller in the table of @d, or 0: ask the module. */
 static inline uint64_t dsm_table_self(struct dsm *d)
