@@ -240,13 +240,11 @@ TEST_F(syscall, signals_between_faults_harm_nothing)
 	ualarm(0, 0);
 }
 
-static char *stack_of_handler;
+static uintptr_t stack_of_handler;
 
 static void look_where(int sig)
 {
-	char here;
-
-	stack_of_handler = &here;
+	stack_of_handler = (uintptr_t)__builtin_frame_address(0);
 	handled = sig;
 }
 
@@ -261,8 +259,8 @@ TEST_F(syscall, signal_stack_may_be_in_the_region)
 	handled = 0;
 	ASSERT_EQ(0, raise(SIGUSR1));
 	EXPECT_EQ(SIGUSR1, handled);
-	EXPECT_LE((uintptr_t)st.ss_sp, (uintptr_t)stack_of_handler);
-	EXPECT_GT((uintptr_t)st.ss_sp + st.ss_size, (uintptr_t)stack_of_handler);
+	EXPECT_LE((uintptr_t)st.ss_sp, stack_of_handler);
+	EXPECT_GT((uintptr_t)st.ss_sp + st.ss_size, stack_of_handler);
 }
 
 TEST_F(syscall, core_dump_leaves_the_region_out_and_ends)
