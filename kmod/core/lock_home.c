@@ -30,6 +30,7 @@ bool dsm_lock_send_home(struct dsm_engine *e, struct dsm_actions *acts)
  * Requests of this node do not count: their tokens are elsewhere.
  *
  * Context: engine lock held.
+ * Return: true if none is.
  */
 bool dsm_lock_all_home(const struct dsm_engine *e)
 {
