@@ -56,6 +56,9 @@ int dsm_cond_wait(struct dsm *d, struct dsm_cond *c, uint64_t lock_key)
 	ret = dsm_queue_lock(d, lock_key, &mine);
 	if (ret && ret != -EOWNERDEAD)
 		return ret;
+	/* Else this thread might wait below, with the lock, for who ended in the middle of waking it. */
+	if (ret)
+		dsm_queue_repair(d, c->queue);
 	if (woken && !dsm_queue_leave(d, c->queue, ticket))
 		return failed(d, woken, "dsm_cond_wait", c);
 	return ret || !lost ? ret : failed(d, lost, "dsm_cond_wait", c);
@@ -75,6 +78,8 @@ static int wake(struct dsm *d, const char *who, struct dsm_cond *c, bool all)
 	ret = dsm_queue_lock(d, key, &mine);
 	if (ret && ret != -EOWNERDEAD)
 		return ret;
+	if (ret)
+		dsm_queue_repair(d, c->queue);
 	while (dsm_queue_wake(d, c->queue, &err) && all)
 		;
 	if (mine)
