@@ -49,14 +49,23 @@ static void loss_of_a_member_of_last_time_fails_the_others(void **state)
 	require_status(three, -EHOSTDOWN);
 }
 
-static void loss_between_two_episodes_is_noticed_at_the_door(void **state)
+/* An episode of two nodes comes and goes. */
+static void meet(u16 a, u16 b)
 {
 	struct dsm_waiter one, two;
 
-	arrive(A, 2, &one);
-	arrive(B, 2, &two);
+	arrive(a, 2, &one);
+	arrive(b, 2, &two);
 	world_run();
 	require_status(one, 0);
+	require_status(two, 0);
+}
+
+static void loss_between_two_episodes_is_noticed_at_the_door(void **state)
+{
+	struct dsm_waiter one;
+
+	meet(A, B);
 	world_lose(B);
 	arrive(A, 2, &one);
 	world_run();
@@ -66,12 +75,9 @@ static void loss_between_two_episodes_is_noticed_at_the_door(void **state)
 /* Its number says nothing: the newcomer that has it is no party of last time. */
 static void reg_number_of_a_lost_party_is_given_to_another(void **state)
 {
-	struct dsm_waiter one, two;
+	struct dsm_waiter one;
 
-	arrive(A, 2, &one);
-	arrive(B, 2, &two);
-	world_run();
-	require_status(one, 0);
+	meet(A, B);
 	world_lose(B);
 	dsm_engine_peer_up(world_engine(A), B);
 	arrive(A, 2, &one);
@@ -82,21 +88,14 @@ static void reg_number_of_a_lost_party_is_given_to_another(void **state)
 /* Nobody there could come any more, so as many others are another lot; who is lost after that shuts the door as ever. */
 static void reg_party_of_last_time_says_goodbye(void **state)
 {
-	struct dsm_waiter one, two;
+	struct dsm_waiter one;
 
-	arrive(A, 2, &one);
-	arrive(B, 2, &two);
-	world_run();
-	require_status(one, 0);
+	meet(A, B);
 	dsm_engine_peer_left(world_engine(A), B);
 	dsm_engine_peer_left(world_engine(C), B);
 	world_lose(B);
 	world_run();
-	arrive(A, 2, &one);
-	arrive(C, 2, &two);
-	world_run();
-	require_status(one, 0);
-	require_status(two, 0);
+	meet(A, C);
 	world_lose(C);
 	arrive(A, 2, &one);
 	world_run();

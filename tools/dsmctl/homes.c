@@ -167,15 +167,25 @@ static void print_runs(FILE *f, const struct dsm_ioc_region_info *info, const st
 			(unsigned long long)all->run[i].count);
 }
 
+/* 0, or an errno. What could not be written once is gone, even if there is room again. */
+static int flushed(FILE *f)
+{
+	if (fflush(f))
+		return errno;
+	return ferror(f) ? ENOSPC : 0;
+}
+
 /* A device or a pipe is written to. */
 static int write_through(const char *path, const struct dsm_ioc_region_info *info, const struct runs *all)
 {
 	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
+	int err;
 
 	if (!f)
 		return fail("homes save: %s: %s", path, strerror(errno));
 	print_runs(f, info, all);
-	return ferror(f) || fflush(f) ? fail("homes save: %s: %s", path, strerror(errno)) : 0;
+	err = flushed(f);
+	return err ? fail("homes save: %s: %s", path, strerror(err)) : 0;
 }
 
 /* A file of that name, or that a link of that name leads to, is replaced whole, or left as it was. */
@@ -200,10 +210,9 @@ static int write_file(const char *name, const struct dsm_ioc_region_info *info, 
 		goto out;
 	}
 	print_runs(f, info, all);
-	err = fflush(f) || fsync(fileno(f)) ? errno : 0;
-	/* What could not be written once is gone, even if there is room again. */
-	if (!err && ferror(f))
-		err = ENOSPC;
+	err = flushed(f);
+	if (!err && fsync(fileno(f)))
+		err = errno;
 	if (fclose(f) && !err)
 		err = errno;
 	if (!err && rename(new, path ? path : name))

@@ -207,8 +207,8 @@ static int destroy(int argc, char **argv)
 
 	if (argc != 2)
 		return usage("region", "destroy needs one NAME");
-	ret = set_name(name, argv[1]);
-	return ret ? ret : destroy_named(region_name(name));
+	ret = set_name(name, region_name(argv[1]));
+	return ret ? ret : destroy_named(name);
 }
 
 static void print_region(const struct dsm_ioc_region_info *r, bool json, bool first)
