@@ -506,6 +506,8 @@ int dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 {
 	struct dsm_msgbuf *m;
 
+	/* Who asks knows best. A late message may have told what the number's former owner knew. */
+	memset(e->peer_known[from], 0, sizeof(e->peer_known[from]));
 	if (dsm_know_take(e, from, from, 0, r) < 0)
 		return -EPROTO;
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_INTERVALS, 0, le32_to_cpu(hdr->xid));

@@ -218,6 +218,8 @@ void dsm_moves_wrote(struct dsm_engine *e, struct dsm_page *p, u16 from)
 	p->xid = (u32)from << 16 | n;
 	if (p->flags & DSM_PF_UNCLAIMED || !e->move_after || n % e->move_after || m->n == DSM_MOVES_TOLD)
 		return;
+	if (!dsm_page_may_home(p->space, from))
+		return;
 	m->at[m->n++] = (struct dsm_wire_move){ .idx = cpu_to_le32(p->idx), .to = cpu_to_le16(from) };
 	dsm_count(e, p->space, migration_attempts);
 }

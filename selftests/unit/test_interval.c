@@ -518,6 +518,22 @@ static void notice_of_an_unknown_region_or_page_is_skipped(void **state)
 	assert_int_equal(world_page(B, 0)->state, DSM_PAGE_INV);
 }
 
+/* B's number was another node's, whose last message came late. */
+static void who_pulls_knows_best_what_it_has(void **state)
+{
+	struct dsm_waiter waiter;
+
+	write_intervals(A, 2);
+	world_engine(A)->peer_known[B][A] = 2;
+	dsm_waiter_init(&waiter);
+	dsm_pull(world_engine(B), A, &waiter.cont, DSM_CONT_WAITER, world_begin(B));
+	world_end(B);
+	world_run();
+	assert_true(waiter.done);
+	assert_int_equal(world_engine(B)->known[A], 2);
+	assert_int_equal(log_length(B, A), 2);
+}
+
 static void acquires_take_turns(void **state)
 {
 	struct dsm_engine *b = world_engine(B);
@@ -596,6 +612,7 @@ int main(void)
 		T(start2, peer_that_comes_up_is_taken_to_know_nothing),
 		T(start3, acquire_unmaps_what_the_notices_name),
 		T(start2, notice_of_an_unknown_region_or_page_is_skipped),
+		T(start2, who_pulls_knows_best_what_it_has),
 		T(start2, acquires_take_turns),
 		cmocka_unit_test(tail_is_checked_field_by_field),
 	};

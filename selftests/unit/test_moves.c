@@ -81,6 +81,18 @@ static void the_home_moves_after_a_barrier_of_all(void **state)
 	assert_int_equal(world_load(A, 0, 1 + B), world_load(B, 0, 1 + B));
 }
 
+static void who_cannot_be_home_is_not_proposed(void **state)
+{
+	u16 i;
+
+	for (i = 0; i < 3; i++)
+		w.node[i].space.n_members = 2;
+	write_at(C, AFTER);
+	assert_int_equal(world_engine(A)->stats.migration_attempts, 0);
+	write_at(B, AFTER);
+	assert_int_equal(world_engine(A)->stats.migration_attempts, 1);
+}
+
 static void a_home_that_writes_keeps_its_page(void **state)
 {
 	write_at(B, AFTER);
@@ -193,6 +205,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_home_moves_after_a_barrier_of_all, start, stop),
+		cmocka_unit_test_setup_teardown(who_cannot_be_home_is_not_proposed, start, stop),
 		cmocka_unit_test_setup_teardown(a_home_that_writes_keeps_its_page, start, stop),
 		cmocka_unit_test_setup_teardown(nothing_moves_while_a_user_is_elsewhere, start, stop),
 		cmocka_unit_test_setup_teardown(nobody_is_quiet_whose_diff_is_under_way, start, stop),
