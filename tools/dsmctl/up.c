@@ -2,12 +2,13 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * dsmctl up: runs dsmctl join on each machine of a host file, one after the other, so that
- * node numbers follow the file; all join, or none. dsmctl down: runs dsmctl leave there. A machine that is named again
+ * node numbers follow the file; all join, or none, also if somebody stops it. dsmctl down: runs dsmctl leave there. A machine that is named again
  * joins with its next node (nodes=N of the module). Never installs or loads anything there.
  */
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,25 @@ struct host {
 	int node;		/* which of that machine's: how often its address came before */
 	bool here;		/* the address is one of this machine's: no ssh */
 };
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+	stopped = number;
+}
+
+static void on_stop(void (*what)(int))
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction act = { .sa_handler = what };
+	struct sigaction old;
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &act, NULL);
+}
 
 static bool is_here(__be32 addr)
 {
@@ -163,6 +183,7 @@ static bool run_on(const struct host *host, const char *subcommand)
 	if (pid < 0)
 		return fail("fork: %s", strerror(errno)) == 0;
 	if (!pid) {
+		on_stop(SIG_DFL);
 		if (!host->here)
 			become_ssh(host, command);
 		_exit(run_here(host, subcommand));
@@ -189,24 +210,33 @@ int cmd_up(int argc, char **argv)
 {
 	struct host hosts[HOSTS_MAX];
 	int count = 0;
-	int ret, i;
+	int ret, up;
 
 	if (argc != 2)
 		return usage("up", "one HOSTFILE is needed");
 	ret = read_hosts(argv[1], hosts, &count);
 	if (ret)
 		return ret;
-	for (i = 0; i < count; i++) {
-		if (join(hosts, i))
-			continue;
-		fail("%s did not join; see above%s", hosts[i].name,
-		     i ? ". Those that joined just now leave again" : "");
-		while (i--)
-			run_on(&hosts[i], "leave");
-		return EXIT_FAILURE;
+	on_stop(stop);
+	for (up = 0; up < count && !stopped; up++)
+		if (!join(hosts, up))
+			break;
+	if (up == count && !stopped) {
+		printf("%d nodes are up\n", count);
+		return 0;
 	}
-	printf("%d nodes are up\n", count);
-	return 0;
+	if (stopped)
+		fail("stopped by signal %d. Those that joined leave again", (int)stopped);
+	else
+		fail("%s did not join; see above%s", hosts[up].name, up ? ". Those that joined just now leave again" : "");
+	/* Who was about to join may have. */
+	ret = stopped ? 128 + stopped : EXIT_FAILURE;
+	if (stopped && up < count)
+		up++;
+	on_stop(SIG_IGN);
+	while (up--)
+		run_on(&hosts[up], "leave");
+	return ret;
 }
 
 int cmd_down(int argc, char **argv)
