@@ -129,7 +129,8 @@ int dsm_sc_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct ds
 		return -EHOSTDOWN;
 	if (p->flags & DSM_SCF_REFUSED) {
 		p->flags &= ~DSM_SCF_REFUSED;
-		return -EBUSY;
+		if (dsm_sc_right(p) == DSM_PAGE_NONE || (write && p->state != DSM_SC_M))
+			return -EBUSY;
 	}
 	if (!(p->flags & DSM_SCF_LOWER) &&
 	    (p->state == DSM_SC_I || (p->state == DSM_SC_S && write)))
@@ -182,7 +183,7 @@ void dsm_sc_granted(struct dsm_engine *e, struct dsm_page *p, bool write, u32 he
 {
 	measure(e, p->sc.until, held_us);
 	p->state = write ? DSM_SC_M : DSM_SC_S;
-	p->flags &= ~DSM_SCF_EXTENDED;
+	p->flags &= ~(DSM_SCF_EXTENDED | DSM_SCF_REFUSED);
 	p->flags |= DSM_SCF_FRESH;
 	p->sc.until = e->now_ns + GRACE_NS;
 	dsm_count(e, p->space, sc_grants);

@@ -80,7 +80,8 @@ static void grant(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *
 		.held_us = cpu_to_le32(held_us),
 	};
 
-	if (to == NOBODY) {
+	/* Or it is lost, and the page is about to be told so: it would be lost along with the owner that it never had. */
+	if (to == NOBODY || !dsm_engine_alive(e, to)) {
 		p->flags &= ~SERVING;
 		return;
 	}

@@ -359,6 +359,37 @@ static void a_lost_asker_stops_nothing(void **state)
 	get(C, 0, true);
 }
 
+/* The engine knows of the loss before each page does. */
+static void who_is_lost_is_granted_nothing(void **state)
+{
+	static const bool queued[] = { false, true };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(queued); i++) {
+		stop(state);
+		start(state);
+		get(C, 0, true);
+		if (queued[i])
+			fault(A, 0, false);
+		fault(B, 0, true);
+		world_run();
+		world_crash(B);
+		dsm_engine_peer_lost(world_engine(A), B, world_begin(A));
+		world_end(A);
+		pass(50 * MS);
+		assert_true(recall_one(C));
+		world_run();
+		if (queued[i])
+			assert_int_equal(world_page(A, 0)->state, DSM_SC_S);
+		world_learn_loss(A, B);
+		world_learn_loss(C, B);
+		settle();
+		assert_int_equal(world_engine(A)->stats.pages_lost, 0);
+		get(A, 0, false);
+		get(C, 0, true);
+	}
+}
+
 static void a_lost_home_takes_all_its_pages_along(void **state)
 {
 	static const struct { bool first, write; } rows[] = {
@@ -601,6 +632,7 @@ int main(void)
 		T(a_lost_owner_takes_the_page_along),
 		T(a_lost_reader_is_left_out),
 		T(a_lost_asker_stops_nothing),
+		T(who_is_lost_is_granted_nothing),
 		T(a_lost_home_takes_all_its_pages_along),
 		T(reg_a_pinned_page_is_not_put_back_when_its_region_is_gone),
 		T(a_pinned_page_of_a_region_that_goes_is_given_up_at_once),
