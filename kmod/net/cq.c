@@ -228,6 +228,8 @@ void dsm_cq_destroy(struct dsm_cq *q)
 		ib_free_cq(cq);
 	else
 		ib_destroy_cq(cq);
+	/* A device may have told of something until then. */
+	cancel_work_sync(&q->work);
 }
 
 /* In a spinning thread. @look: even if it did not fire. Returns false if somebody else serves it. */

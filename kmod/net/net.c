@@ -110,6 +110,8 @@ static void device_put(struct dsm_net *net)
 	net->dev = NULL;
 }
 
+static struct ib_client client;
+
 /*
  * Called before rdma_cm tells its ids, since it registered
  * first: peers go while all still works.
@@ -128,11 +130,20 @@ static void device_removed(struct ib_device *dev, void *data)
 		dsm_net_mcast_close(net);
 		device_put(net);
 	}
+	ib_set_client_data(dev, &client, NULL);
 	mutex_unlock(&nets_mutex);
+}
+
+/* Until it is told to be removed: a transport that begins between that and the end of rdma_cm's ids would be told nothing. */
+static int device_added(struct ib_device *dev)
+{
+	ib_set_client_data(dev, &client, dev);
+	return 0;
 }
 
 static struct ib_client client = {
 	.name = "dsm",
+	.add = device_added,
 	.remove = device_removed,
 };
 
@@ -214,6 +225,8 @@ static int device_get(struct dsm_net *net)
 {
 	struct ib_pd *pd;
 
+	if (!ib_get_client_data(net->dev, &client))
+		return -ENODEV;
 	strscpy(net->dev_name, dev_name(&net->dev->dev), sizeof(net->dev_name));
 	net->software = ib_uses_virt_dma(net->dev);
 	net->one_sided = is_one_sided(net);

@@ -259,15 +259,16 @@ int dsm_resume_take(struct dsm_qp *qp, u32 received)
 static void bury(struct dsm_peer *peer, bool all)
 {
 	struct dsm_resume *r = &peer->resume;
+	unsigned long now = jiffies;
 	struct dsm_old *old, *next;
 	LIST_HEAD(dead);
 
 	mutex_lock(&r->old_lock);
 	list_for_each_entry_safe(old, next, &r->old, link) {
 		if (!all && !dsm_link_carries(old->id, false))
-			old->due = jiffies + msecs_to_jiffies(DSM_LINK_LOOK_MS);
-		if (!all && time_before(jiffies, old->due)) {
-			queue_delayed_work(peer->net->slow_wq, &r->bury, old->due - jiffies);
+			old->due = now + msecs_to_jiffies(DSM_LINK_LOOK_MS);
+		if (!all && time_before(now, old->due)) {
+			queue_delayed_work(peer->net->slow_wq, &r->bury, old->due - now);
 			break;
 		}
 		list_move_tail(&old->link, &dead);

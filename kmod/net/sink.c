@@ -27,6 +27,10 @@
  * others that it answers meanwhile, at the next beat at the latest, and one that is shared when all are answered: until
  * then it could write the frame of a page that it homes once more.
  *
+ * Devices of software may carry out a REG_MR once more, which makes a key valid that its answer has taken away: with the
+ * sends before it, of which they do not know yet whether they have come. Not after a LOCAL_INV behind it, which waits
+ * for all these. There each key is taken away so, also after SEND_WITH_INV.
+ *
  * A peer that takes a key away that is not due, or one that is shared, or answers without doing so, is dropped. A frame
  * keeps a reference for as long as its key may be valid: until the answer, or the completion of what
  * takes it away, or until the registration is destroyed: with the peer, or after a break with the
@@ -344,6 +348,10 @@ const char *dsm_sink_answered(struct dsm_peer *peer, const struct dsm_rx *rx, u8
 	if (type != DSM_MSG_PAGE || s->request[0].region != region || s->request[0].xid != xid)
 		return "malformed message: invalidates a key that it does not answer";
 	land(peer, s, 0);
+	if (peer->net->software) {
+		used(peer, s, 1);
+		return NULL;
+	}
 	unmap(s, peer->net->dev);
 	list_move(&s->link, &peer->sinks_free);
 	return NULL;
@@ -571,6 +579,9 @@ void dsm_sink_ended(struct dsm_peer *peer, u32 n)
  * @mr:       registration of its sink, and of those of requests that went with it
  * @doubtful: list for dsm_sink_renew()
  *
+ * The new P may bring answers already. One to a request that the peer says it lacks is a lie, and whoever works on it has
+ * the sink: it stays where it is, and the peer is dropped.
+ *
  * Context: peer lock held; any.
  */
 void dsm_sink_doubt(struct dsm_peer *peer, const struct ib_mr *mr, struct list_head *doubtful)
@@ -579,10 +590,16 @@ void dsm_sink_doubt(struct dsm_peer *peer, const struct ib_mr *mr, struct list_h
 
 	lockdep_assert_held(&peer->lock);
 	list_for_each_entry(s, &peer->sinks_lent, link) {
-		if (s->mr == mr) {
+		if (s->mr != mr)
+			continue;
+		if (s->awaits == BIT(s->frames) - 1) {
 			list_move(&s->link, doubtful);
-			return;
+		} else {
+			peer->stats.invalid_msgs++;
+			dsm_peer_fail_locked(peer, DSM_WHY_CAUSE, -EPROTO,
+					     "malformed message: answers a request that it says it lacks");
 		}
+		return;
 	}
 }
 
