@@ -34,6 +34,8 @@ struct dsm_control_call {
 
 /* The report of a loss: goodbyes are said and queue pairs drained before it. */
 #define LOSS_TOLD (10 * HZ)
+/* Between two attempts at a member that has yet to hear of it. */
+#define ASK_AGAIN (HZ / 20)
 /* A newcomer's connections stand, and each side makes its own of them. */
 #define NEWCOMER_UP (5 * HZ)
 /* For the last answers to fetches of a region that is to go. */
@@ -95,13 +97,12 @@ static void answer_call(struct dsm_node *n, u16 from, u32 xid, const struct dsm_
 	spin_unlock(&n->calls.lock);
 }
 
-static int queue_request(struct dsm_node *n, u16 from, u32 xid,
-			 const struct dsm_wire_control *msg)
+/* Also for a peer, whose fault a lack of memory here is not. */
+static void queue_request(struct dsm_node *n, u16 from, u32 xid,
+			  const struct dsm_wire_control *msg)
 {
-	struct dsm_control_request *q = kzalloc(sizeof(*q), GFP_KERNEL);
+	struct dsm_control_request *q = kzalloc(sizeof(*q), GFP_KERNEL | __GFP_NOFAIL);
 
-	if (!q)
-		return -ENOMEM;
 	INIT_WORK(&q->work, serve);
 	INIT_LIST_HEAD(&q->link);
 	q->node = n;
@@ -111,7 +112,6 @@ static int queue_request(struct dsm_node *n, u16 from, u32 xid,
 	atomic_inc(&n->calls.waiting[from]);
 	queue_work(dsm_control_decides(msg->op) ? n->coordinator_wq : n->control_wq,
 		   &q->work);
-	return 0;
 }
 
 /**
@@ -126,7 +126,7 @@ static int queue_request(struct dsm_node *n, u16 from, u32 xid,
 int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 {
 	struct dsm_control_call c = { .node = node, .reply = msg };
-	int err;
+	int err = 0;
 
 	if (node == DSM_NO_NODE)
 		return -EHOSTDOWN;
@@ -136,7 +136,7 @@ int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 	list_add_tail(&c.link, &n->calls.list);
 	spin_unlock(&n->calls.lock);
 	if (node == n->engine->self)
-		err = queue_request(n, node, c.xid, msg);
+		queue_request(n, node, c.xid, msg);
 	else
 		err = send_control(n, node, DSM_MSG_CONTROL, c.xid, msg);
 	if (!err && wait_for_completion_killable(&c.done))
@@ -189,18 +189,19 @@ static int say(struct dsm_wire_control *msg, int err, const char *text)
 }
 
 /* A request of a peer: queued, or refused at once if it has too many here. */
-static int take_request(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_control *msg)
+static void take_request(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_control *msg)
 {
 	int err;
 
-	if (atomic_read(&n->calls.waiting[from]) < DSM_CONTROL_PER_NODE)
-		return queue_request(n, from, xid, msg);
+	if (atomic_read(&n->calls.waiting[from]) < DSM_CONTROL_PER_NODE) {
+		queue_request(n, from, xid, msg);
+		return;
+	}
 	atomic64_inc(&n->stats.requests_refused);
 	err = say(msg, -EDQUOT, "this node has too many control requests under way; try again");
 	msg->status = cpu_to_le32(-err);
 	if (send_control(n, from, DSM_MSG_CONTROL_REPLY, xid, msg))
 		pr_debug("dsm: control answer to node %u not sent\n", from);
-	return 0;
 }
 
 /**
@@ -228,7 +229,7 @@ int dsm_member_recv(struct dsm_node *n, u16 from, const u8 *msg, u32 len)
 		goto out;
 	err = 0;
 	if (hdr.type == DSM_MSG_CONTROL) {
-		err = take_request(n, from, le32_to_cpu(hdr.xid), body);
+		take_request(n, from, le32_to_cpu(hdr.xid), body);
 		goto out;
 	}
 	status = -(int)min(le32_to_cpu(body->status), (u32)MAX_ERRNO);
@@ -262,6 +263,35 @@ void dsm_control_put_members(struct dsm_node *n, struct dsm_wire_control *msg)
 	spin_unlock(&n->lock);
 }
 
+static bool is_member(struct dsm_node *n, u16 node)
+{
+	return READ_ONCE(n->joined) & BIT_ULL(node);
+}
+
+/* A member may not have heard yet that the coordinator before this one is lost: it is asked until it has. */
+static int have_applied(struct dsm_node *n, u16 node, const struct dsm_wire_control *request, u8 op,
+			struct dsm_wire_control *msg)
+{
+	unsigned long until = jiffies + LOSS_TOLD;
+	int err;
+
+	do {
+		*msg = *request;
+		msg->op = op;
+		msg->members = op == DSM_CONTROL_MEMBERS ? cpu_to_le64(READ_ONCE(n->joined)) : 0;
+		err = dsm_control_call(n, node, msg);
+	} while (err == -EAGAIN && time_before(jiffies, until) &&
+		 !wait_event_timeout(n->changed, !is_member(n, node), ASK_AGAIN));
+	/*
+	 * A member that is lost meanwhile has nothing to apply any more. The
+	 * transport knows of a loss first: the rest of us is about to be told.
+	 */
+	if ((err == -EHOSTDOWN || err == -EAGAIN) &&
+	    wait_event_timeout(n->changed, !is_member(n, node), err == -EAGAIN ? 0 : LOSS_TOLD))
+		err = 0;
+	return err;
+}
+
 /**
  * dsm_control_broadcast() - have every member apply a decision
  * @n:       node
@@ -270,7 +300,7 @@ void dsm_control_put_members(struct dsm_node *n, struct dsm_wire_control *msg)
  * @done:    on return: mask of the members that applied it
  *
  * Context: process, on the coordinator; waits for every member's answer.
- * Return: 0, or the first refusal, which ends it.
+ * Return: 0, or the first refusal, which ends it; but a list of members is for all.
  */
 int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, u8 op, u64 *done)
 {
@@ -280,23 +310,10 @@ int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, 
 
 	if (!msg)
 		return -ENOMEM;
-	for (*done = 0; members && !err; members &= members - 1) {
+	for (*done = 0; members && (!err || op == DSM_CONTROL_MEMBERS); members &= members - 1) {
 		u16 node = __ffs64(members);
 
-		*msg = *request;
-		msg->op = op;
-		msg->members = 0;
-		if (op == DSM_CONTROL_MEMBERS)
-			msg->members = cpu_to_le64(READ_ONCE(n->joined));
-		err = dsm_control_call(n, node, msg);
-		/*
-		 * A member that is lost meanwhile has nothing to apply any more. The
-		 * transport knows of a loss first: the rest of us is about to be told.
-		 */
-		if (err == -EHOSTDOWN &&
-		    wait_event_timeout(n->changed,
-				       !(READ_ONCE(n->joined) & BIT_ULL(node)), LOSS_TOLD))
-			err = 0;
+		err = have_applied(n, node, request, op, msg);
 		if (err)
 			snprintf(request->text, sizeof(request->text), "node %u: %.*s", node,
 				 (int)(sizeof(request->text) - sizeof("node 65535: ")),
@@ -309,8 +326,8 @@ int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, 
 }
 
 /*
- * Highest id first: if this node is lost meanwhile, the next coordinator still knows the region, and whoever asks it
- * again has the rest done.
+ * Highest id first: if this node is lost meanwhile, the next coordinator still knows the region, and does the rest
+ * (finish_destroys()).
  */
 static void undo_broadcast(struct dsm_node *n, const struct dsm_wire_control *request, u8 op,
 			   u64 done)
@@ -364,6 +381,31 @@ static int apply_member_list(struct dsm_control_request *q)
 	return 0;
 }
 
+/*
+ * A coordinator that is lost between asking all members whether a region can go and telling them leaves it ending: it is
+ * asked anew, and goes or stays. Who is next in line was asked before all others, and is told after them.
+ */
+static void finish_destroys(struct dsm_node *n)
+{
+	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL | __GFP_NOFAIL);
+	struct dsm_region *r;
+	u32 id = 0;
+
+	msg->op = DSM_CONTROL_DESTROY;
+	for (;;) {
+		r = dsm_node_region_get(n, id, true);
+		if (IS_ERR(r))
+			break;
+		id = r->id;
+		if (atomic_read(&r->opens) == DSM_OPENS_ENDING) {
+			dsm_region_describe(r, &msg->region);
+			queue_request(n, n->engine->self, 0, msg);
+		}
+		dsm_node_region_put(r);
+	}
+	kfree(msg);
+}
+
 /**
  * dsm_member_peer_lost() - calls to it fail, and what it asked is forgotten
  * @n:    node
@@ -384,6 +426,8 @@ void dsm_member_peer_lost(struct dsm_node *n, u16 node)
 			complete_call(c, NULL, -EHOSTDOWN);
 	spin_unlock(&n->calls.lock);
 	dsm_turn_peer_lost(n, node);
+	if (node < n->engine->self && !(READ_ONCE(n->joined) & (BIT_ULL(n->engine->self) - 1)))
+		finish_destroys(n);
 }
 
 /* ---- regions ---- */
@@ -438,6 +482,9 @@ static int decide_destroy(struct dsm_node *n, struct dsm_wire_control *msg)
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
 	err = dsm_control_broadcast(n, msg, DSM_CONTROL_PREPARE_DESTROY, &done);
+	/* A predecessor that was lost may have asked others too. */
+	if (err)
+		done = READ_ONCE(n->joined);
 	undo_broadcast(n, msg, err ? DSM_CONTROL_CANCEL_DESTROY : DSM_CONTROL_APPLY_DESTROY, done);
 	return err;
 }
@@ -452,20 +499,18 @@ static int suits(const struct dsm_region *r, struct dsm_wire_control *msg)
 static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16 from)
 {
 	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
-	u64 done, users;
-	int err = 0;
+	u64 done;
+	int err;
 
 	if (IS_ERR(r))
 		return -ENXIO;
-	users = READ_ONCE(r->space->users);
-	if (!r->space->n_members || !(users & BIT_ULL(from))) {
-		dsm_region_describe(r, &msg->region);
-		if (!msg->region.members)
-			msg->region.members = cpu_to_le64(READ_ONCE(n->joined));
-		msg->region.users = cpu_to_le64(users | BIT_ULL(from));
-		err = suits(r, msg);
-		err = err ?: dsm_control_broadcast(n, msg, DSM_CONTROL_APPLY_MEMBERS, &done);
-	}
+	/* All are told, whatever is known here: this node or its predecessor may not have told all last time. */
+	dsm_region_describe(r, &msg->region);
+	if (!msg->region.members)
+		msg->region.members = cpu_to_le64(READ_ONCE(n->joined));
+	msg->region.users |= cpu_to_le64(BIT_ULL(from));
+	err = suits(r, msg);
+	err = err ?: dsm_control_broadcast(n, msg, DSM_CONTROL_APPLY_MEMBERS, &done);
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
 	return err;

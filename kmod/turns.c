@@ -28,6 +28,25 @@ static void end_turn(struct dsm_node *n, u16 node)
 	}
 }
 
+/* Under the lock of turns; DSM_NO_NODE: of all. */
+static void forget(struct list_head *queue, u16 node)
+{
+	struct dsm_control_request *q, *tmp;
+
+	list_for_each_entry_safe(q, tmp, queue, link)
+		if (node == DSM_NO_NODE || q->from == node) {
+			list_del(&q->link);
+			dsm_control_forget(q);
+		}
+}
+
+static bool is_gone(const struct dsm_node *n, u16 node)
+{
+	u8 state = READ_ONCE(n->peers[node].state);
+
+	return state == DSM_NODE_LOST || state == DSM_NODE_LEFT;
+}
+
 static void next_turn(struct dsm_node *n)
 {
 	struct dsm_control_request *q = NULL;
@@ -37,11 +56,11 @@ static void next_turn(struct dsm_node *n)
 		q = list_first_entry(&n->turns.joiners, struct dsm_control_request, link);
 		list_del_init(&q->link);
 		n->turns.joiner = q->from;
+		mod_delayed_work(n->coordinator_wq, &n->turns.over, msecs_to_jiffies(TURN_MS));
 	}
 	spin_unlock(&n->turns.lock);
 	if (!q)
 		return;
-	mod_delayed_work(n->coordinator_wq, &n->turns.over, msecs_to_jiffies(TURN_MS));
 	dsm_control_put_members(n, &q->msg);
 	dsm_control_answer(q, 0);
 }
@@ -86,6 +105,9 @@ void dsm_turn_begin(struct dsm_control_request *q)
 
 	spin_lock(&n->turns.lock);
 	list_add_tail(&q->link, &n->turns.joiners);
+	/* Its loss may have been told while this waited to be served. */
+	if (is_gone(n, q->from))
+		forget(&n->turns.joiners, q->from);
 	spin_unlock(&n->turns.lock);
 	next_turn(n);
 }
@@ -105,12 +127,14 @@ void dsm_turn_end(struct dsm_control_request *q)
 
 	spin_lock(&n->turns.lock);
 	its_turn = n->turns.joiner == node;
+	/* Under the lock, as it is armed: not that of who is next. */
+	if (its_turn)
+		cancel_delayed_work(&n->turns.over);
 	spin_unlock(&n->turns.lock);
 	if (!its_turn) {
 		dsm_control_answer(q, -EINVAL);
 		return;
 	}
-	cancel_delayed_work(&n->turns.over);
 	if (!q->msg.status) {
 		spin_lock(&n->lock);
 		if (dsm_engine_alive(n->engine, node))
@@ -144,18 +168,6 @@ bool dsm_turn_hold(struct dsm_control_request *q)
 		list_add_tail(&q->link, &n->turns.held);
 	spin_unlock(&n->turns.lock);
 	return joining;
-}
-
-/* Under the lock of turns; DSM_NO_NODE: of all. */
-static void forget(struct list_head *queue, u16 node)
-{
-	struct dsm_control_request *q, *tmp;
-
-	list_for_each_entry_safe(q, tmp, queue, link)
-		if (node == DSM_NO_NODE || q->from == node) {
-			list_del(&q->link);
-			dsm_control_forget(q);
-		}
 }
 
 /**

@@ -183,8 +183,11 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 	if (!r)
 		return 0;
 	ret = dsm_node_release(r);
-	/* Not for a thread that ends by itself, with a table of files of its own: others may be in a call. */
-	if (current->flags & PF_EXITING && !atomic_read(&current->signal->live))
+	/*
+	 * Not for a thread that ends by itself, with a table of files of its own: others may be in a call. A program that
+	 * makes way for another (O_CLOEXEC) has ended all its other threads.
+	 */
+	if (current->in_execve || (current->flags & PF_EXITING && !atomic_read(&current->signal->live)))
 		dsm_node_owner_gone(r, f->id, current->tgid, file->f_cred->euid);
 	return ret;
 }
