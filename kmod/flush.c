@@ -266,9 +266,10 @@ static bool write_direct(struct batch *b, u32 i)
 	return true;
 }
 
-static bool goes_with(const struct dsm_page *p, const struct dsm_page *q)
+/* A page that nothing is to be done with may be gone. */
+static bool goes_with(const struct batch *b, const struct dsm_page *p, u32 i)
 {
-	return p->space == q->space && p->home == q->home;
+	return b->todo[i] == TODO_NOTHING || (p->space == b->page[i]->space && p->home == b->page[i]->home);
 }
 
 static void make_diff(struct batch *b, u32 i)
@@ -283,7 +284,7 @@ static void make_diff(struct batch *b, u32 i)
 		tell(b, i);
 		dsm_pack_init(&b->pack, p->space, p->home);
 		b->chunk = U32_MAX;
-		for (b->end = i + 1; b->end < b->n && goes_with(p, b->page[b->end]); b->end++)
+		for (b->end = i + 1; b->end < b->n && goes_with(b, p, b->end); b->end++)
 			;
 	}
 	if (write_direct(b, i))

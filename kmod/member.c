@@ -19,6 +19,7 @@
 #define CONNECT_TIMEOUT_MS 3000u
 #define RETRY_MS 100u
 #define LAST_LOCKS (10 * HZ)	/* a manager that lives takes a token back at once */
+#define LAST_PAGES (10 * HZ)
 
 static const struct dsm_net_ops net_ops = {
 	.admit = dsm_member_admit,
@@ -60,12 +61,15 @@ static bool is_counted_on(struct dsm_node *n, u16 id)
 	return used;
 }
 
-/* @given: another node has given it out, and knows of whom it saw come and go before this one joined. */
+/*
+ * @given: another node has given it out, and knows of whom it saw come and go before this one joined; but whose intervals
+ * came here, perhaps by others, it need not know.
+ */
 static bool id_is_free(struct dsm_node *n, u16 id, bool given)
 {
 	switch (n->peers[id].state) {
 	case DSM_NODE_NONE:
-		return given || !is_counted_on(n, id);
+		return given ? !n->engine->known[id] : !is_counted_on(n, id);
 	case DSM_NODE_LOST:
 	case DSM_NODE_LEFT:
 		return !is_counted_on(n, id);
@@ -331,6 +335,19 @@ static bool would_lose(struct dsm_region *r)
 	return dsm_region_living_pages(r);
 }
 
+/* A thread that was killed may have asked for a page that is still to come. False: it does not within the bound. */
+static bool all_arrived(struct dsm_region *r)
+{
+	unsigned long until = jiffies + LAST_PAGES;
+
+	while (dsm_region_awaits(r)) {
+		if (time_after(jiffies, until))
+			return false;
+		schedule_timeout_uninterruptible(HZ / 50);
+	}
+	return true;
+}
+
 /* Refuse new opens everywhere here, or say which region stands in the way. */
 static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 {
@@ -345,6 +362,10 @@ static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 		id = r->id;
 		if (atomic_cmpxchg(&r->opens, 0, DSM_OPENS_LEAVING) > 0) {
 			dsm_errtxt_set(err, "region /dev/dsm%s%s%s is in use on this node; end the programs that use it",
+				       n->suffix, *r->name ? "-" : "", r->name);
+			ret = -EBUSY;
+		} else if (!(flags & DSM_LEAVE_FORCE) && !all_arrived(r)) {
+			dsm_errtxt_set(err, "pages of region /dev/dsm%s%s%s are still being fetched; try again",
 				       n->suffix, *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
 		} else if (!(flags & DSM_LEAVE_FORCE) && would_lose(r)) {

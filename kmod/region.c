@@ -560,6 +560,36 @@ u64 dsm_region_living_pages(struct dsm_region *r)
 }
 
 /**
+ * dsm_region_awaits() - is anything on its way that no thread waits for any more?
+ * @r: region
+ *
+ * It may be the only copy there is, or make this node a home.
+ *
+ * Context: process; walks touched pages.
+ * Return: true if so; a snapshot: no more is asked for in a region that nobody can open.
+ */
+bool dsm_region_awaits(struct dsm_region *r)
+{
+	struct dsm_page *p;
+	unsigned long idx;
+
+	xa_for_each(&r->table, idx, p) {
+		switch (READ_ONCE(p->state)) {
+		case DSM_PAGE_FET:
+		case DSM_PAGE_WRF:
+		case DSM_PAGE_UPG:
+		case DSM_SC_IS:
+		case DSM_SC_IM:
+		case DSM_SC_SM:
+			return true;
+		default:
+			cond_resched();
+		}
+	}
+	return false;
+}
+
+/**
  * dsm_node_region_info() - facts of a region
  * @r:    region
  * @info: filled, except size and flags

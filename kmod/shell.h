@@ -397,6 +397,7 @@ struct dsm_region *dsm_region_by_name(struct dsm_node *n, const char *name);
 void dsm_regions_drop_all(struct dsm_node *n);
 u64 dsm_region_homed_pages(struct dsm_region *r);
 u64 dsm_region_living_pages(struct dsm_region *r);
+bool dsm_region_awaits(struct dsm_region *r);
 /* Has nobody else the page's bytes, not even its home, if that is elsewhere? A look without the lock. */
 static inline bool dsm_shell_only_copy(const struct dsm_page *p)
 {

@@ -250,7 +250,8 @@ static bool all_quiet(struct dsm_engine *e, const struct dsm_space *s, struct li
 		if (q->via == q->node && dsm_engine_alive(e, q->node))
 			quiet |= 1ull << q->node;
 	}
-	return s && s->moves.n && !(s->users & e->alive & ~quiet);
+	/* Also one that is lost here: others may have it still. Who left in good order is no user any more. */
+	return s && s->moves.n && !(s->users & ~quiet);
 }
 
 /* Those present go; the episode is over when all have come, or nobody can come any more. */

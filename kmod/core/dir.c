@@ -257,7 +257,8 @@ static void told(struct dsm_engine *e, struct dsm_page *p, u64 ver, u64 sharers,
 void dsm_dir_tell(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_actions *acts)
 {
 	p->flags |= DSM_PF_UNACKED;
-	if (is_known(e, p))
+	/* A manager that has settled its part of a region that ends may have taken its words away: all are told. */
+	if (is_known(e, p) && !p->space->dir.ending)
 		begin(e, p, TELL, ver, acts);
 	else
 		told(e, p, ver, U64_MAX, acts);

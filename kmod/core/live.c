@@ -22,6 +22,9 @@
  */
 bool dsm_live_merge(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
+	/* A home that has settled its part of a region that ends is asked for nothing any more. */
+	if (p->space->closing || p->space->dir.ending)
+		return false;
 	if (p->space->policy.merge != DSM_MERGE_LIVE || p->state != DSM_PAGE_WRS ||
 	    dsm_fetch_start(e, p, false, acts) != DSM_PAGE_NONE || p->state != DSM_PAGE_WRF)
 		return false;

@@ -32,7 +32,8 @@ static struct dsm_rel *slot_of(struct dsm_engine *e, u64 seq)
  */
 void dsm_dirty_add(struct dsm_engine *e, struct dsm_page *p)
 {
-	if (p->flags & (DSM_PF_DIRTY | DSM_PF_TODO))
+	/* A region that goes has settled: what is written now is read by nobody, and the page is about to be freed. */
+	if (p->flags & (DSM_PF_DIRTY | DSM_PF_TODO) || p->space->closing)
 		return;
 	p->flags |= DSM_PF_DIRTY;
 	p->next = e->dirty;

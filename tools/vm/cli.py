@@ -256,7 +256,7 @@ def main():
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
     try:
         return _run(args) if args.command == "run" else _shell(args)
-    except (cluster.ClusterError, kernels.KernelError, GuestError) as e:
+    except (cluster.ClusterError, kernels.KernelError, GuestError, OSError) as e:
         print(f"dsmvm: FAILED: {e}", file=sys.stderr)
         return STATUS_TOOL_FAILED
     except KeyboardInterrupt:
