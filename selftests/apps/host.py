@@ -53,6 +53,8 @@ HINTING = ("barnes", "clu", "em3d", "fft", "gauss", "lu", "water-nsquared", "wat
 LOOKING = ("em3d",)
 # How many lines about the work, where steps take so long that they have several.
 WORK_LINES = {"water-nsquared": 8}
+# What is found at every size, and at once: nothing was searched.
+ALL_SIZES = {"tsp": "input 0 0 -1 int"}
 # What compares with the run of one thread: all but those whose look at the result is enough.
 COMPARING = tuple(name for name in SPOILT if name != "tsp")
 # Trees whose likelihoods are smaller than any number; the first is too large for the reference.
@@ -128,7 +130,8 @@ def ordered(name, path, ways):
 
 def spoilt(name, path, ways):
     """In each way a program finds by itself that its result is spoilt, without the run of one thread."""
-    for words, spoil in itertools.product(ways, SPOILT[name]):
+    sizes = [(["--size", size], ALL_SIZES[name]) for size in ("small", "paper") if name in ALL_SIZES]
+    for words, spoil in [*itertools.product(ways, SPOILT[name]), *sizes]:
         texts = []
         wrong = _on_threads(path, ["--no-verify", *words], status=1, texts=texts, DSM_SPOIL=spoil)
         if not wrong and ("WRONG" not in texts[0] if "result" in spoil else "DSM_SPOIL" in texts[0]):

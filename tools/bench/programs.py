@@ -251,6 +251,11 @@ def shared(c, name, words, count, policy, seconds, mib, homes=None, keep_homes=F
     """
     made = c.nodes[0].run(["dsmctl", "region", "create", REGION, f"{mib}M", *policy.split(",")])
     if made.status:
+        # Is it the settings, or can no region be made?
+        plain = c.nodes[0].run(["dsmctl", "region", "create", REGION, f"{mib}M"])
+        if plain.status:
+            raise Failed(f"{name}, {policy}: no region: {plain.err.strip()}")
+        c.nodes[0].check(["dsmctl", "region", "destroy", REGION])
         raise Refused(made.err.strip().removeprefix("dsmctl: region create: "))
     members = int(c.nodes[0].read(MEMBERS), 16)
     if members != (1 << count) - 1:

@@ -64,7 +64,7 @@ static const struct app_option options[] = {
 	{ "cities", "cities", &cities, 4, CITIES_MAX, { 11, 19, 17 } },
 	{ "alone", "last cities of a tour that one worker permutes alone", &alone_cities, 1,
 	  CITIES_MAX - 1, { 8, 16, 12 } },
-	{ "seed", "which map", &seed, 0, 1000000, { 1, 32, 2 } },
+	{ "seed", "which map", &seed, 0, 1000000, { 1, 32, 30 } },
 	{ 0 }
 };
 

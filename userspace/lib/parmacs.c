@@ -26,6 +26,7 @@
 
 #define KEY_START HEAP_KEY_ALIVE	/* barrier: all ranks are there */
 #define OTHERS_SECONDS 5		/* for the end of a program in the same region */
+#define START_SECONDS 120		/* for all ranks to be there */
 
 _Static_assert(sizeof(dsm_parmacs_cond) == sizeof(struct dsm_cond) &&
 	       sizeof(dsm_parmacs_sem) == sizeof(struct dsm_sem), "the same by another name");
@@ -37,6 +38,8 @@ static int rank, ranks;
 static uint64_t published;		/* rank 0: commands since the start */
 static uint64_t published_before_wait;	/* of these: by the last WAIT_FOR_END */
 static uint64_t created;		/* rank 0: one by one since the last WAIT_FOR_END */
+static bool started;			/* atomic; all ranks were there */
+static bool waiting;			/* atomic; of rank 0: main() is in WAIT_FOR_END */
 static bool ending;			/* atomic; of rank 0: the others may leave, of others: this one does */
 static pthread_t watchers[PARMACS_RANKS_MAX];
 
@@ -117,8 +120,19 @@ static void cond_init(dsm_parmacs_cond *c)
 	must(dsm_cond_init(d, (struct dsm_cond *)c));
 }
 
+/* Each process would wait at its own. */
+static void must_be_shared(const void *at, const char *what)
+{
+	const char *mode = getenv("DSM_STATICS");
+
+	if (ranks == 1 || (uintptr_t)at - (uintptr_t)d->base < d->bytes || (mode && !strcmp(mode, "shared")))
+		return;
+	parmacs_die("the %s at %p is not in shared memory: take it from G_MALLOC, or set DSM_STATICS=shared", what, at);
+}
+
 static void cond_wait(dsm_parmacs_cond *c, dsm_parmacs_lock *l)
 {
+	must_be_shared(c, "condition variable");
 	must(dsm_cond_wait(d, (struct dsm_cond *)c, (uintptr_t)l));
 }
 
@@ -139,6 +153,7 @@ static void sem_init(dsm_parmacs_sem *s)
 
 static void sem_wait(dsm_parmacs_sem *s)
 {
+	must_be_shared(s, "semaphore");
 	must(dsm_sem_wait(d, (struct dsm_sem *)s));
 }
 
@@ -366,10 +381,12 @@ static void wait_for_end(void)
 {
 	int i;
 
+	__atomic_store_n(&waiting, true, __ATOMIC_RELEASE);
 	publish((struct parmacs_command){ .kind = PARMACS_WAIT });
 	join_jobs();
 	for (i = 1; i < ranks; i++)
 		must(dsm_sem_wait(d, &root->done));
+	__atomic_store_n(&waiting, false, __ATOMIC_RELEASE);
 	published_before_wait = published;
 	created = 0;
 	if (ranks > 1)
@@ -377,11 +394,17 @@ static void wait_for_end(void)
 }
 
 /* At exit(), wherever it is called; others leave whatever they do. */
-static void leave(void)
+static void leave(int status, void *unused)
 {
 	int i;
 
+	(void)unused;
 	fflush(stdout);
+	/* The others wait for their workers, and hear of no end before these: they see that rank 0 is gone. */
+	if (__atomic_load_n(&waiting, __ATOMIC_ACQUIRE)) {
+		fprintf(stderr, "parmacs: rank 0: a worker called exit(%d) while main() waited for all\n", status);
+		_exit(status ? status : 1);
+	}
 	__atomic_store_n(&ending, true, __ATOMIC_RELEASE);
 	publish((struct parmacs_command){ .kind = PARMACS_END });
 	for (i = 1; i < ranks; i++)
@@ -437,20 +460,40 @@ static _Noreturn void serve(void)
 
 /* ---- beginning ---- */
 
+/* A rank that ended before it came here is missed by nobody: they wait for it at a barrier. */
+static void *watch_start(void *unused)
+{
+	(void)unused;
+	sleep(START_SECONDS);
+	if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
+		parmacs_die("not all of the %d ranks have come to %s within %d s", ranks, d->path, START_SECONDS);
+	return NULL;
+}
+
+static void await_all(void)
+{
+	pthread_t watcher;
+
+	parmacs_start_thread(&watcher, watch_start, NULL, "the other ranks' start");
+	pthread_detach(watcher);
+	must(dsm_barrier(d, KEY_START, (unsigned int)ranks));
+	__atomic_store_n(&started, true, __ATOMIC_RELEASE);
+}
+
 static void join(void)
 {
 	int i;
 
 	enter_region();
-	if (!rank && atexit(leave))
-		parmacs_die("atexit has no room");
+	if (!rank && on_exit(leave, NULL))
+		parmacs_die("on_exit has no room");
 	if (ranks == 1) {
 		parmacs_roi_join(d, parmacs_roi_make(d, 1), 0, 1);
 		return;
 	}
 	if (!rank)
 		prepare_root();
-	must(dsm_barrier(d, KEY_START, (unsigned int)ranks));
+	await_all();
 	if (root->program_data != (uintptr_t)program->data ||
 	    root->program_end != (uintptr_t)program->end)
 		parmacs_die("this is not the program that rank 0 runs, or it is at another address");
