@@ -28,6 +28,7 @@ struct plan {
 	struct host hosts[HOSTS_MAX];
 	int host_count;
 	int ranks;		/* of the whole program */
+	bool together;		/* a rank that fails ends all */
 	int ppn;		/* 0: round robin over the hosts; else so many in a row on each */
 	int shares, share;	/* so many dsmruns start the ranks; this one is number share */
 	char **argv;		/* the program */

@@ -17,7 +17,7 @@
 #define EXIT_USAGE 2
 
 static const char help[] =
-	"usage: dsmrun [-n N] [--ppn K] [--hosts A,B,... | --hostfile F | --local] PROGRAM [ARG]...\n"
+	"usage: dsmrun [-K] [-n N] [--ppn K] [--hosts A,B,... | --hostfile F | --local] PROGRAM [ARG]...\n"
 	"Starts N processes of PROGRAM on the nodes, one after the other round robin; each finds\n"
 	"its rank in DSM_RANK and N in DSM_RANKS. Lines of output begin with \"RANK| \".\n"
 	"  -n N           processes (one for each node, or K for each with --ppn)\n"
@@ -25,6 +25,8 @@ static const char help[] =
 	"  --hosts LIST   host names for ssh, separated by commas\n"
 	"  --hostfile F   the same from a file, one a line (that of dsmctl up will do)\n"
 	"  --local        this machine only\n"
+	"  -K, --kill-on-bad-exit\n"
+	"                 end all once one has failed; else they may go on without it\n"
 	"Without a list of hosts: the nodes of this machine's cluster, at their addresses, or this\n"
 	"machine alone if it is in none.\n"
 	"DSM_SSH is the ssh command. If Slurm, PMIx, PMI or Open MPI started dsmrun, it becomes\n"
@@ -98,7 +100,7 @@ static int become_program(struct plan *plan, int rank)
 struct options {
 	int n, ppn;
 	const char *hosts, *hostfile;
-	bool local, keep;
+	bool local, keep, together;
 };
 
 /* Returns the index of the program's name, or -(exit status) - 1. */
@@ -109,6 +111,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{ "hosts", required_argument, NULL, 'H' },
 		{ "hostfile", required_argument, NULL, 'f' },
 		{ "local", no_argument, NULL, 'l' },
+		{ "kill-on-bad-exit", no_argument, NULL, 'K' },
 		{ "keep", no_argument, NULL, 'k' },	/* keep.c; for dsmrun itself */
 		{ "help", no_argument, NULL, 'h' },
 		{ }
@@ -116,7 +119,7 @@ static int parse(int argc, char **argv, struct options *o)
 	int opt;
 
 	/* "+": what follows the program's name is the program's. */
-	while ((opt = getopt_long(argc, argv, "+n:h", names, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+n:hK", names, NULL)) != -1) {
 		int *number = opt == 'n' ? &o->n : &o->ppn;
 
 		switch (opt) {
@@ -134,6 +137,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'l':
 			o->local = true;
+			break;
+		case 'K':
+			o->together = true;
 			break;
 		case 'k':
 			o->keep = true;
@@ -177,6 +183,7 @@ int main(int argc, char **argv)
 		return keep();
 	plan.argv = argv + at;
 	plan.ppn = o.ppn;
+	plan.together = o.together;
 	plan.shares = 1;
 	ret = o.hosts || o.hostfile || o.local ? 0 : started_by(&rank, &ranks);
 	if (ret < 0)

@@ -2,8 +2,8 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Looks after the processes: whole lines with the rank before them, signals passed on, exit statuses
- * gathered. A rank that cannot be started ends all, as the others would wait for it. Never kills the
- * others when one fails later; the module tells them what they lost.
+ * gathered. A rank that cannot be started ends all, as the others would wait for it. One that fails later does so
+ * only if that is wished for: the module tells the others what they lost, and they may go on.
  */
 #include <errno.h>
 #include <poll.h>
@@ -141,6 +141,11 @@ static void report_end(struct run *run, struct child *c)
 			remote && c->status == SSH_FAILED ? ", as ssh does if a connection is lost" : "");
 	if (c->status > run->worst)
 		run->worst = c->status;
+	if (c->status && run->plan->together && !run->ending) {
+		fprintf(stderr, "dsmrun: ending all ranks\n");
+		run->incomplete = true;
+		run->ending = true;
+	}
 }
 
 static void signal_all(struct run *run, int sig, bool from_terminal)
