@@ -312,6 +312,40 @@ TEST_F(table, exec_gives_up_what_the_program_held)
 	EXPECT_EQ(7, child_status(pid));
 }
 
+/* The file stays open: no last close tells of it. */
+TEST_F(table, exec_gives_up_what_it_held_though_a_child_has_the_file)
+{
+	int pipes[2];
+	pid_t pid;
+
+	OPEN_TABLE();
+	ASSERT_EQ(0, pipe(pipes));
+	pid = fork();
+	if (!pid) {
+		int fd = open(self->r.path, O_RDWR | O_CLOEXEC);
+		char c;
+
+		close(self->r.fd);
+		close(pipes[1]);
+		if (fd < 0 || lock(fd, KEY))
+			_exit(1);
+		if (!fork()) {
+			(void)!read(pipes[0], &c, 1);
+			_exit(fcntl(fd, F_GETFD) < 0);
+		}
+		dup2(pipes[0], 0);
+		*self->shared = 1;
+		execl("/bin/sh", "sh", "-c", "read line; exit 7", NULL);
+		_exit(3);
+	}
+	close(pipes[0]);
+	ASSERT_TRUE(wait_word(self->shared, 1));
+	EXPECT_EQ(-EOWNERDEAD, lock(self->r.fd, KEY));
+	EXPECT_EQ(0, kill(pid, 0));
+	close(pipes[1]);
+	EXPECT_EQ(7, child_status(pid));
+}
+
 /* ---- nonsense ---- */
 
 struct scribbler {
