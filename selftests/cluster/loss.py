@@ -10,8 +10,8 @@ import errno
 import signal
 import time
 
-from scene import (CALL_SECONDS, SIGBUS, Actor, actors, bound, check_loss_is_reported, counters, expect,
-                   living, name_of, peer, ranks, region, status)
+from scene import (CALL_SECONDS, SIGBUS, Actor, actors, bound, check_loss_is_reported, counters, drop_region, expect,
+                   living, make_region, name_of, peer, ranks, region, status, until)
 from vm import clock
 from vm.channel import GuestError
 
@@ -271,6 +271,42 @@ def killed_while_nobody_answers_its_release(c):
             node.cont()
         state = peer(rest[0], status(node)["node"])["state"]
         expect(state == "up", f"{node.name} is {state}: it was not silence that ended the wait")
+    work_goes_on(c)
+
+
+def asks_all(coordinator):
+    """Does it wait for a member's answer? The first three give theirs in less time than two looks are apart."""
+    look = ["sh", "-c", "grep -qs dsm_control_call $(grep -ls '^kworker' /proc/[0-9]*/comm | sed s/comm/stack/)"]
+    return coordinator.run(look).status == 0 and coordinator.run(look).status == 0
+
+
+def opens(node, name):
+    """Can the region be opened there, or does only a member that is lost stand in the way?"""
+    return "No such device or address" not in node.run(["sh", "-c", f": </dev/dsm-{name}"]).err
+
+
+def coordinator_killed_while_a_region_goes(c):
+    """The next one asks all anew: the region goes, or stays where somebody has it open."""
+    last = c.nodes[-1]
+    for used in (True, False):
+        coordinator, *others = living(c)
+        name = make_region(c, "1M", "home=rr")
+        with contextlib.ExitStack() as stack:
+            if used:
+                (user,) = stack.enter_context(actors(name, last))
+                user.want(0, "acquire")
+            last.stop()
+            coordinator.start(["dsmctl", "region", "destroy", name])
+            until(lambda: asks_all(coordinator), "nobody is asked whether the region can go")
+            coordinator.kill()
+            last.cont()
+            if used:
+                for node in others:
+                    until(lambda node=node: opens(node, name), f"{name} is open on {last.name}, but not on {node.name}")
+        if used:
+            drop_region(c, name)
+        for node in others:
+            node.wait_for(["test", "!", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
     work_goes_on(c)
 
 
