@@ -156,7 +156,7 @@ enum dsm_msg_type {
  * @region: region id, 0 = node scope
  * @xid:    request id, echoed in the reply
  * @seq:    count of messages on this queue pair from this sender, from 1; letters: number, from 0
- * @credit: four cumulative u16, lowest first: requests, forwards, replies, ring slots; letters: how
+ * @credit: four cumulative u16, lowest first: requests, forwards, replies, signals; letters: how
  *          many the sender took
  */
 struct dsm_wire_hdr {

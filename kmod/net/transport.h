@@ -251,7 +251,7 @@ struct dsm_net *dsm_net_start(const struct dsm_net_config *cfg, const struct dsm
 void dsm_net_stop(struct dsm_net *net);
 
 /*
- * Connect to a node (C, then Q and P) and wait, killably and bounded by @timeout_ms, until it
+ * Connect to a node (C, then Q, P and B) and wait, killably and bounded by @timeout_ms, until it
  * is up. On success *@node is the peer's id; own id and the cluster id, if unknown before, are
  * taken from the answer and readable by dsm_net_self(), dsm_net_cluster(). -EPROTONOSUPPORT:
  * other protocol version, in *@version; -ETIMEDOUT, -ECONNREFUSED, -EHOSTUNREACH, -EINTR, or what admit
@@ -265,7 +265,7 @@ void dsm_net_disconnect(struct dsm_net *net);
 u16 dsm_net_self(const struct dsm_net *net);
 u64 dsm_net_cluster(const struct dsm_net *net);
 
-/* A message buffer, DMA mapped once; may sleep unless gfp says otherwise. NULL: no memory. */
+/* A message buffer; may sleep unless gfp says otherwise. NULL: no memory. */
 struct dsm_msgbuf *dsm_net_msg_alloc(struct dsm_net *net, gfp_t gfp);
 /* Give an unsent message back (drops @page too). */
 void dsm_net_msg_free(struct dsm_net *net, struct dsm_msgbuf *msg);
