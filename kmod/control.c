@@ -286,9 +286,10 @@ static int have_applied(struct dsm_node *n, u16 node, const struct dsm_wire_cont
 	 * A member that is lost meanwhile has nothing to apply any more. The
 	 * transport knows of a loss first: the rest of us is about to be told.
 	 */
-	if ((err == -EHOSTDOWN || err == -EAGAIN) &&
-	    wait_event_timeout(n->changed, !is_member(n, node), err == -EAGAIN ? 0 : LOSS_TOLD))
-		err = 0;
+	if (err == -EHOSTDOWN)
+		wait_event_timeout(n->changed, !is_member(n, node), LOSS_TOLD);
+	if ((err == -EHOSTDOWN || err == -EAGAIN) && !is_member(n, node))
+		return 0;
 	return err;
 }
 
@@ -300,7 +301,7 @@ static int have_applied(struct dsm_node *n, u16 node, const struct dsm_wire_cont
  * @done:    on return: mask of the members that applied it
  *
  * Context: process, on the coordinator; waits for every member's answer.
- * Return: 0, or the first refusal, which ends it; but a list of members is for all.
+ * Return: 0, or the first refusal, which ends it, unless @op is a list of members.
  */
 int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, u8 op, u64 *done)
 {
@@ -312,14 +313,16 @@ int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, 
 		return -ENOMEM;
 	for (*done = 0; members && (!err || op == DSM_CONTROL_MEMBERS); members &= members - 1) {
 		u16 node = __ffs64(members);
+		int refusal = have_applied(n, node, request, op, msg);
 
-		err = have_applied(n, node, request, op, msg);
-		if (err)
-			snprintf(request->text, sizeof(request->text), "node %u: %.*s", node,
-				 (int)(sizeof(request->text) - sizeof("node 65535: ")),
-				 msg->text[0] ? (char *)msg->text : "refused");
-		else
+		if (!refusal) {
 			*done |= BIT_ULL(node);
+			continue;
+		}
+		err = err ?: refusal;
+		snprintf(request->text, sizeof(request->text), "node %u: %.*s", node,
+			 (int)(sizeof(request->text) - sizeof("node 65535: ")),
+			 msg->text[0] ? (char *)msg->text : "refused");
 	}
 	kfree(msg);
 	return err;
@@ -352,7 +355,7 @@ static u64 gone(struct dsm_node *n)
 	u16 i;
 
 	for (i = 0; i < DSM_MAX_NODES; i++)
-		if (n->peers[i].state == DSM_NODE_LOST || n->peers[i].state == DSM_NODE_LEFT)
+		if (dsm_node_is_gone(n, i))
 			nodes |= BIT_ULL(i);
 	return nodes;
 }

@@ -398,6 +398,14 @@ void dsm_regions_drop_all(struct dsm_node *n);
 u64 dsm_region_homed_pages(struct dsm_region *r);
 u64 dsm_region_living_pages(struct dsm_region *r);
 bool dsm_region_awaits(struct dsm_region *r);
+/* Was the node a peer, and is none any more? A look; under the lock it is exact. */
+static inline bool dsm_node_is_gone(const struct dsm_node *n, u16 node)
+{
+	u8 state = READ_ONCE(n->peers[node].state);
+
+	return state == DSM_NODE_LOST || state == DSM_NODE_LEFT;
+}
+
 /* Has nobody else the page's bytes, not even its home, if that is elsewhere? A look without the lock. */
 static inline bool dsm_shell_only_copy(const struct dsm_page *p)
 {

@@ -40,13 +40,6 @@ static void forget(struct list_head *queue, u16 node)
 		}
 }
 
-static bool is_gone(const struct dsm_node *n, u16 node)
-{
-	u8 state = READ_ONCE(n->peers[node].state);
-
-	return state == DSM_NODE_LOST || state == DSM_NODE_LEFT;
-}
-
 static void next_turn(struct dsm_node *n)
 {
 	struct dsm_control_request *q = NULL;
@@ -106,7 +99,7 @@ void dsm_turn_begin(struct dsm_control_request *q)
 	spin_lock(&n->turns.lock);
 	list_add_tail(&q->link, &n->turns.joiners);
 	/* Its loss may have been told while this waited to be served. */
-	if (is_gone(n, q->from))
+	if (dsm_node_is_gone(n, q->from))
 		forget(&n->turns.joiners, q->from);
 	spin_unlock(&n->turns.lock);
 	next_turn(n);

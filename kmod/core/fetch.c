@@ -195,8 +195,7 @@ void dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struc
 		struct dsm_key key;
 		bool read;
 
-		/* A home that has settled its part of a region that ends is asked for nothing any more. */
-		if (p->space->closing || p->space->dir.ending)
+		if (dsm_fetch_is_over(p))
 			continue;
 		if (p->state != DSM_PAGE_INV || dsm_fetch_must_wait(p) ||
 		    !dsm_engine_alive(e, p->home) ||

@@ -48,6 +48,12 @@ void dsm_fetch_on_read(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_acti
 /* The home is lost: a fetch of @p under way will not be answered. */
 void dsm_fetch_peer_lost(struct dsm_engine *e, struct dsm_page *p);
 
+/* A home that has settled its part of a region that ends is asked for nothing any more that no thread waits for. */
+static inline bool dsm_fetch_is_over(const struct dsm_page *p)
+{
+	return p->space->closing || p->space->dir.ending;
+}
+
 /* A page that was fetched ahead is used, or lost before that. */
 static inline void dsm_fetch_used(struct dsm_engine *e, struct dsm_page *p)
 {

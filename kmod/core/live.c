@@ -17,13 +17,12 @@
  * @acts: actions
  *
  * Context: engine lock held, within an acquire, before its entries are removed.
- * Return: true if it is on its way; false if the page has no twin, or its home is lost or has yet to acknowledge what
- * it was told of it.
+ * Return: true if it is on its way; false if the page has no twin, its region ends, or its home is lost or has yet to
+ * acknowledge what it was told of it.
  */
 bool dsm_live_merge(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
-	/* A home that has settled its part of a region that ends is asked for nothing any more. */
-	if (p->space->closing || p->space->dir.ending)
+	if (dsm_fetch_is_over(p))
 		return false;
 	if (p->space->policy.merge != DSM_MERGE_LIVE || p->state != DSM_PAGE_WRS ||
 	    dsm_fetch_start(e, p, false, acts) != DSM_PAGE_NONE || p->state != DSM_PAGE_WRF)

@@ -129,7 +129,7 @@ int dsm_sc_fault(struct dsm_engine *e, struct dsm_page *p, bool write, struct ds
 		return -EHOSTDOWN;
 	if (p->flags & DSM_SCF_REFUSED) {
 		p->flags &= ~DSM_SCF_REFUSED;
-		if (dsm_sc_right(p) == DSM_PAGE_NONE || (write && p->state != DSM_SC_M))
+		if (dsm_sc_right(p) < (write ? DSM_PAGE_WRITABLE : DSM_PAGE_READABLE))
 			return -EBUSY;
 	}
 	if (!(p->flags & DSM_SCF_LOWER) &&

@@ -278,6 +278,16 @@ TEST_F(table, a_file_that_is_closed_gives_up_what_was_taken_through_it)
 	EXPECT_EQ(-EDEADLK, try(self->r.fd, KEY + 1));
 }
 
+/* The lock comes when the exec is done; the new program lives until the pipe is closed. */
+#define RUNS_ON_WITHOUT_ITS_LOCK(pid, pipes) do {			\
+	close((pipes)[0]);						\
+	ASSERT_TRUE(wait_word(self->shared, 1));			\
+	EXPECT_EQ(-EOWNERDEAD, lock(self->r.fd, KEY));			\
+	EXPECT_EQ(0, kill(pid, 0));					\
+	close((pipes)[1]);						\
+	EXPECT_EQ(7, child_status(pid));				\
+} while (0)
+
 TEST_F(table, exec_gives_up_what_the_program_held)
 {
 	int pipes[2];
@@ -303,13 +313,7 @@ TEST_F(table, exec_gives_up_what_the_program_held)
 		execl("/bin/sh", "sh", "-c", "read line; exit 7", NULL);
 		_exit(3);
 	}
-	close(pipes[0]);
-	ASSERT_TRUE(wait_word(self->shared, 1));
-	/* Waits until the exec is done; the new program lives. */
-	EXPECT_EQ(-EOWNERDEAD, lock(self->r.fd, KEY));
-	EXPECT_EQ(0, kill(pid, 0));
-	close(pipes[1]);
-	EXPECT_EQ(7, child_status(pid));
+	RUNS_ON_WITHOUT_ITS_LOCK(pid, pipes);
 }
 
 /* The file stays open: no last close tells of it. */
@@ -338,12 +342,7 @@ TEST_F(table, exec_gives_up_what_it_held_though_a_child_has_the_file)
 		execl("/bin/sh", "sh", "-c", "read line; exit 7", NULL);
 		_exit(3);
 	}
-	close(pipes[0]);
-	ASSERT_TRUE(wait_word(self->shared, 1));
-	EXPECT_EQ(-EOWNERDEAD, lock(self->r.fd, KEY));
-	EXPECT_EQ(0, kill(pid, 0));
-	close(pipes[1]);
-	EXPECT_EQ(7, child_status(pid));
+	RUNS_ON_WITHOUT_ITS_LOCK(pid, pipes);
 }
 
 /* ---- nonsense ---- */

@@ -40,7 +40,7 @@ struct run {
 	int sigfd;
 	int signals;		/* so many were passed on */
 	bool ending;		/* start no more */
-	bool incomplete;	/* since a rank could not be started; what the others say does not count */
+	bool incomplete;	/* since a rank could not be started, or failed; what the others say does not count */
 	int worst;
 };
 

@@ -390,8 +390,8 @@ const char *water_judge(const struct water_box *box, const struct waters *m,
 }
 
 /*
- * Positions as angles, since the box is periodic: a change of one by d is of the mean at most 2 pi / side d. Sums in
- * another order moved it by less than its last digit; one worker's step with others' places of the step before by 5e-13.
+ * Positions as angles, since the box is periodic: a change of one by d is of the mean at most 2 pi / side d. The bound is
+ * that of sums in another order: by what a page read too late moves few places a little, the mean moves much less.
  */
 double water_mean(const struct water_box *box, const struct waters *m, double *within)
 {
