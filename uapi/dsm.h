@@ -329,7 +329,8 @@ struct dsm_ioc_plain {
  * homes now, the others had another home already; DSM_IOC_UNCLAIM leaves @node's pages alone from then on.
  * -EACCES: not open for writing; -EOPNOTSUPP: touching decides nothing in this region, for which it
  * takes home=first-touch or one that migrates; -EHOSTDOWN: @node, or the manager of a page, is lost; -ENOENT:
- * @node does not know the region yet; -ENOMEM: no memory there.
+ * @node does not know the region yet; -ENOMEM: no memory there; -EINVAL: @node is above the limit, or pages are outside
+ * of the region; -ENXIO: the region is not in use there, or ends.
  */
 #define DSM_HOMES_CLAIM 1u
 #define DSM_HOMES_WORDS 64u

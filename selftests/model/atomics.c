@@ -279,7 +279,7 @@ static void array_check_idle(struct node *n, const struct dsm_rlock *l)
 		u64 here = le64_to_cpu(mails[node_id(n)].array[l->manager][number][i]);
 
 		if (here & 1 || here != le64_to_cpu(mails[i].array[l->manager][number][i]))
-			fail("I17: the entry of %c in the copy of %c is %llx in the end", 'A' + i,
+			fail("I35: the entry of %c in the copy of %c is %llx in the end", 'A' + i,
 			     'A' + node_id(n), (unsigned long long)here);
 	}
 }
@@ -324,7 +324,7 @@ void atomics_check_idle(struct node *n)
 		}
 		if (w.crashed < 0 && l && l->flags & DSM_RLOCKF_OPEN && l->manager == node_id(n) &&
 		    dsm_rword_state(words[l->manager][l->handle % DSM_RSYNC_WORDS]) != DSM_RWORD_FREE)
-			fail("I17: the word of lock %u says %llx in the end", k,
+			fail("I32: the word of lock %u says %llx in the end", k,
 			     (unsigned long long)words[l->manager][l->handle % DSM_RSYNC_WORDS]);
 	}
 	if (n->space.busy && w.crashed < 0)

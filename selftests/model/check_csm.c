@@ -135,7 +135,7 @@ void check_csm_step(void)
 			if (page->home == i && page->state == DSM_PAGE_HX && page->sharers)
 				fail("I41: p%u is exclusive at its home, and shared", p);
 			if (page->csm & DSM_CSM_DROPPING && page->state != DSM_PAGE_INV)
-				fail("I44: p%u at %c is in %s while it is dropped", p, 'A' + i, page_state_name(page->state));
+				fail("I45: p%u at %c is in %s while it is dropped", p, 'A' + i, page_state_name(page->state));
 		}
 	}
 }
