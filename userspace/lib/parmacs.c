@@ -35,6 +35,7 @@ static struct dsm *d;
 static const struct dsm_parmacs_program *program;
 static struct parmacs_root *root;
 static int rank, ranks;
+static pid_t process;
 static uint64_t published;		/* rank 0: commands since the start */
 static uint64_t published_before_wait;	/* of these: by the last WAIT_FOR_END */
 static uint64_t created;		/* rank 0: one by one since the last WAIT_FOR_END */
@@ -144,6 +145,24 @@ static void cond_signal(dsm_parmacs_cond *c)
 static void cond_broadcast(dsm_parmacs_cond *c)
 {
 	must(dsm_cond_broadcast(d, (struct dsm_cond *)c));
+}
+
+/*
+ * So many were refused as the counter is above the maximum; with the last of them it begins anew. The counter's
+ * address is a lock and a barrier.
+ */
+static long get_sub(long *counter, long max, unsigned int parties)
+{
+	long sub;
+
+	must_be_shared(counter, "counter");
+	parmacs_lock((uintptr_t)counter);
+	sub = *counter <= max ? *counter : -1;
+	*counter = *counter == max + (long)parties ? 0 : *counter + 1;
+	must(dsm_unlock(d, (uintptr_t)counter));
+	if (sub < 0)
+		must(dsm_barrier(d, (uintptr_t)counter, parties));
+	return sub;
 }
 
 static void sem_init(dsm_parmacs_sem *s)
@@ -399,6 +418,9 @@ static void leave(int status, void *unused)
 	int i;
 
 	(void)unused;
+	/* A child that fork() made, and that has ended. */
+	if (getpid() != process)
+		return;
 	fflush(stdout);
 	/* The others wait for their workers, and hear of no end before these: they see that rank 0 is gone. */
 	if (__atomic_load_n(&waiting, __ATOMIC_ACQUIRE)) {
@@ -485,6 +507,7 @@ static void join(void)
 	int i;
 
 	enter_region();
+	process = getpid();
 	if (!rank && on_exit(leave, NULL))
 		parmacs_die("on_exit has no room");
 	if (ranks == 1) {
@@ -539,6 +562,7 @@ const struct dsm_parmacs_calls dsm_parmacs_calls = {
 	.cond_wait = cond_wait,
 	.cond_signal = cond_signal,
 	.cond_broadcast = cond_broadcast,
+	.get_sub = get_sub,
 	.sem_init = sem_init,
 	.sem_wait = sem_wait,
 	.sem_post = sem_post,

@@ -95,8 +95,8 @@ static void *serve(void *unused)
 	struct share *own = &roi->share[rank];
 
 	(void)unused;
-	/* If a node is lost, whoever watches its rank says so. */
-	while (!dsm_sem_wait(d, &own->asked)) {
+	for (;;) {
+		must(dsm_sem_wait(d, &own->asked));
 		take_part(own);
 		must(dsm_sem_post(d, &roi->answered));
 	}

@@ -64,21 +64,23 @@ void parmacs_statics_fix(char **argv)
 	char path[4096];
 	ssize_t len;
 
-	if (getenv(MOVED)) {
+	const char *moved = getenv(MOVED);
+	const char *keeps = persona & ADDR_NO_RANDOMIZE ? "fixed" : "random";
+
+	if (moved) {
+		if (strcmp(moved, "fixed"))
+			personality((unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
 		unsetenv(MOVED);
 		unsetenv("LD_BIND_NOW");
-		personality((unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
 		return;
 	}
-	if (persona & ADDR_NO_RANDOMIZE)
-		return;
 	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	if (len < 0)
 		parmacs_die("/proc/self/exe: %s", strerror(errno));
 	path[len] = '\0';
 	if (personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0)
 		parmacs_die("no program without random addresses: %s", strerror(errno));
-	if (setenv(MOVED, "1", 1) || setenv("LD_BIND_NOW", "1", 1))
+	if (setenv(MOVED, keeps, 1) || setenv("LD_BIND_NOW", "1", 1))
 		parmacs_die("no room in the environment");
 	execv(path, argv);
 	parmacs_die("%s: %s", path, strerror(errno));

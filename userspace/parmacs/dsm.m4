@@ -40,6 +40,12 @@ define(`ALOCK', `{ dsm_parmacs()->lock(&($1)[$2]); }')
 define(`AULOCK', `{ dsm_parmacs()->unlock(&($1)[$2]); }')
 define(`AGETL', `(($1)[$2])')
 
+dnl Those that Splash-3's file has for locks that its programs do not need: they lock here.
+define(`NLOCKDEC', `LOCKDEC($1)')
+define(`NLOCKINIT', `LOCKINIT($1)')
+define(`NLOCK', `LOCK($1)')
+define(`NUNLOCK', `UNLOCK($1)')
+
 define(`BARDEC', `dsm_parmacs_barrier $1;')
 define(`BARINIT', `{ (void)&($1); }')
 define(`BARRIER', `{ dsm_parmacs()->barrier(&($1), $2); }')
@@ -55,6 +61,13 @@ define(`PAUSEINIT', `{ dsm_parmacs()->sem_init(&($1)); }')
 define(`SETPAUSE', `{ dsm_parmacs()->sem_post(&($1)); }')
 define(`WAITPAUSE', `{ dsm_parmacs()->sem_wait(&($1)); }')
 define(`CLEARPAUSE', `{ (void)&($1); }')
+
+define(`GSDEC', `long $1;')
+define(`GSINIT', `{ ($1) = 0; }')
+define(`GETSUB', `{ ($2) = dsm_parmacs()->get_sub(&($1), $3, $4); }')
+define(`NU_GSDEC', `GSDEC($1)')
+define(`NU_GSINIT', `GSINIT($1)')
+define(`NU_GETSUB', `GETSUB($1, $2, $3, $4)')
 
 dnl What a critical section wrote goes out with its unlock; here only the processor needs to know.
 define(`ACQUIRE_FENCE', `{ __atomic_thread_fence(__ATOMIC_ACQUIRE); }')

@@ -46,6 +46,7 @@ struct dsm_parmacs_program {
 /**
  * struct dsm_parmacs_calls - what libdsm does for the macros; none returns after a failure, end() never
  * @start:  before main(): ranks other than 0 become workers and do not return
+ * @get_sub: 0 to @max, one to each call; then -1, once @parties have asked, and 0 again
  * @create: workers 1 to @parties - 1, or one more if @parties is 0
  */
 struct dsm_parmacs_calls {
@@ -61,6 +62,7 @@ struct dsm_parmacs_calls {
 	void (*cond_wait)(dsm_parmacs_cond *cond, dsm_parmacs_lock *lock);
 	void (*cond_signal)(dsm_parmacs_cond *cond);
 	void (*cond_broadcast)(dsm_parmacs_cond *cond);
+	long (*get_sub)(long *counter, long max, unsigned int parties);
 	void (*sem_init)(dsm_parmacs_sem *sem);
 	void (*sem_wait)(dsm_parmacs_sem *sem);
 	void (*sem_post)(dsm_parmacs_sem *sem);
