@@ -57,8 +57,6 @@ bool option(int argc, char **argv, int *i, const char *name, const char **value)
 bool parse_number(const char *text, uint64_t max, uint64_t *value);
 /* Bytes with an optional K, M, G or T (powers of 1024). */
 bool parse_size(const char *text, uint64_t *bytes);
-/* ADDR or ADDR:PORT, IPv4; the port stays 0 if none is given. */
-bool parse_address(const char *text, __be32 *addr, uint16_t *port);
 /* Prints all regions: table or JSON array. 0 or an errno. */
 int list_regions(int fd, bool json);
 /* Homes of a new region's pages as a file says ("-": standard input); the exit status. */

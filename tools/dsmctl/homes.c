@@ -188,6 +188,27 @@ static int write_through(const char *path, const struct dsm_ioc_region_info *inf
 	return err ? fail("homes save: %s: %s", path, strerror(err)) : 0;
 }
 
+/* A file that was not there before, by a template for mkostemp(); @mode of the one that it replaces, or 0. */
+static FILE *open_new(char *name, mode_t mode)
+{
+	int fd = mkostemp(name, O_CLOEXEC);
+	mode_t mask;
+
+	if (fd < 0)
+		return NULL;
+	if (!mode) {
+		mask = umask(0);
+		umask(mask);
+		mode = 0666 & ~mask;
+	}
+	if (fchmod(fd, mode & 07777)) {
+		unlink(name);
+		close(fd);
+		return NULL;
+	}
+	return fdopen(fd, "w");
+}
+
 /* A file of that name, or that a link of that name leads to, is replaced whole, or left as it was. */
 static int write_file(const char *name, const struct dsm_ioc_region_info *info, const struct runs *all)
 {
@@ -199,12 +220,12 @@ static int write_file(const char *name, const struct dsm_ioc_region_info *info, 
 	if (!strcmp(name, "-") || (!stat(name, &st) && !S_ISREG(st.st_mode)))
 		return write_through(name, info, all);
 	path = realpath(name, NULL);
-	err = asprintf(&new, "%s.new", path ? path : name);
+	err = asprintf(&new, "%s.XXXXXX", path ? path : name);
 	if (err < 0) {
 		free(path);
 		return fail("homes save: %s", strerror(ENOMEM));
 	}
-	f = fopen(new, "we");
+	f = open_new(new, path ? st.st_mode : 0);
 	if (!f) {
 		err = errno;
 		goto out;

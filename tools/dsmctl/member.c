@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "../hostfile.h"
 #include "dsmctl.h"
 
 static int parse_join(int argc, char **argv, struct dsm_ioc_join *arg)
@@ -46,26 +47,6 @@ static int parse_join(int argc, char **argv, struct dsm_ioc_join *arg)
 	return 0;
 }
 
-static const char *join_advice(int err)
-{
-	switch (err) {
-	case EISCONN:
-		return "this node is in a cluster already (dsmctl status, dsmctl leave)";
-	case ENODEV:
-		return "no RDMA device has the address given with --listen (rdma link show)";
-	case EPROTONOSUPPORT:
-		return "the cluster speaks another version of the protocol; load the same module everywhere";
-	case EEXIST:
-		return "the node number is taken; leave --node out or choose another";
-	case EPERM:
-		return "joining needs root, and insecure=1 at the module as there is no authentication yet";
-	case ETIMEDOUT:
-		return "no answer, or not all nodes came in time (--timeout, --seed, firewall)";
-	default:
-		return NULL;
-	}
-}
-
 int cmd_join(int argc, char **argv)
 {
 	struct errtxt errtxt = { "" };
@@ -87,8 +68,6 @@ int cmd_join(int argc, char **argv)
 	if (ioctl(fd, DSM_IOC_JOIN, &arg) < 0)
 		err = errno;
 	close(fd);
-	if (err && !errtxt.text[0] && join_advice(err))
-		return fail("join: %s", join_advice(err));
 	if (err)
 		return report("join", err, &errtxt);
 	printf("node %u of %u joined\n", arg.node, arg.nodes);

@@ -6,8 +6,6 @@
  * joins with its next node (nodes=N of the module). Never installs or loads anything there.
  */
 #include <errno.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../hostfile.h"
 #include "dsmctl.h"
 
 #define HOSTS_MAX 64
 #define SSH_WORDS_MAX 32
 
 struct host {
-	char name[128];		/* for ssh */
-	char addr[32];		/* ADDR[:PORT], checked */
+	struct host_line line;
 	int node;		/* which of that machine's: how often its address came before */
 	bool here;		/* the address is one of this machine's: no ssh */
 };
@@ -46,28 +44,12 @@ static void on_stop(void (*what)(int))
 			sigaction(numbers[i], &act, NULL);
 }
 
-static bool is_here(__be32 addr)
-{
-	struct ifaddrs *list, *at;
-	bool found = false;
-
-	if (getifaddrs(&list))
-		return false;
-	for (at = list; at; at = at->ifa_next)
-		if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET &&
-		    ((struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == addr)
-			found = true;
-	freeifaddrs(list);
-	return found;
-}
-
 static int named_before(const struct host *hosts, int count)
 {
-	size_t len = strcspn(hosts[count].addr, ":");
 	int i, times = 0;
 
 	for (i = 0; i < count; i++)
-		times += strcspn(hosts[i].addr, ":") == len && !memcmp(hosts[i].addr, hosts[count].addr, len);
+		times += hosts[i].line.addr == hosts[count].line.addr;
 	return times;
 }
 
@@ -83,26 +65,22 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 	*count = 0;
 	while (!ret && fgets(line, sizeof(line), f)) {
 		struct host *h = &hosts[*count];
-		uint16_t port;
-		__be32 addr = 0;
-		int words;
+		struct host_line words;
+		int found = parse_host_line(line, &words);
 
 		number++;
-		line[strcspn(line, "#\n")] = '\0';
-		if (!line[strspn(line, " \t\r")])
+		if (!found)
 			continue;
+		if (found < 0 || !words.addr) {
+			ret = fail("%s:%d: \"%s\" is no [USER@]HOST ADDR[:PORT]", path, number, line);
+			break;
+		}
 		if (*count == HOSTS_MAX) {
 			ret = fail("%s: more than %d hosts", path, HOSTS_MAX);
 			break;
 		}
-		words = sscanf(line, "%127s %31s", h->name, h->addr);
-		if (words == 1)
-			snprintf(h->addr, sizeof(h->addr), "%.31s", h->name);
-		if (h->name[0] == '-' || !parse_address(h->addr, &addr, &port))
-			ret = fail("%s:%d: \"%s\" is no HOST ADDR[:PORT]", path, number, line);
-		if (ret)
-			break;
-		h->here = is_here(addr);
+		h->line = words;
+		h->here = is_own_address(h->line.addr);
 		h->node = named_before(hosts, *count);
 		if (h->node >= DSM_LOCAL_NODES_MAX) {
 			ret = fail("%s:%d: a machine is %d nodes at most", path, number, DSM_LOCAL_NODES_MAX);
@@ -132,7 +110,7 @@ static void become_ssh(const struct host *host, char *command)
 		     word = strtok_r(NULL, " ", &save))
 			words[count++] = word;
 	}
-	words[count++] = (char *)host->name;
+	words[count++] = (char *)host->line.name;
 	words[count++] = command;
 	words[count] = NULL;
 	execvp(words[0], words);
@@ -172,10 +150,10 @@ static bool run_on(const struct host *host, const char *subcommand)
 	pid_t pid;
 
 	if (host->node) {
-		printf("%s, its node %d: ", host->name, host->node);
+		printf("%s, its node %d: ", host->line.name, host->node);
 		snprintf(command, sizeof(command), "dsmctl --node %d %s", host->node, subcommand);
 	} else {
-		printf("%s: ", host->name);
+		printf("%s: ", host->line.name);
 		snprintf(command, sizeof(command), "dsmctl %s", subcommand);
 	}
 	fflush(stdout);
@@ -199,10 +177,10 @@ static bool join(const struct host *hosts, int node)
 	char command[256];
 	int used;
 
-	used = snprintf(command, sizeof(command), "join --listen %s --node %d", hosts[node].addr, node);
+	used = snprintf(command, sizeof(command), "join --listen %s --node %d", hosts[node].line.address, node);
 	if (node)
 		snprintf(command + used, sizeof(command) - (size_t)used, " --seed %s --nodes %d",
-			 hosts[0].addr, node + 1);
+			 hosts[0].line.address, node + 1);
 	return run_on(&hosts[node], command);
 }
 
@@ -228,7 +206,7 @@ int cmd_up(int argc, char **argv)
 	if (stopped)
 		fail("stopped by signal %d. Those that joined leave again", (int)stopped);
 	else
-		fail("%s did not join; see above%s", hosts[up].name, up ? ". Those that joined just now leave again" : "");
+		fail("%s did not join; see above%s", hosts[up].line.name, up ? ". Those that joined just now leave again" : "");
 	/* Who was about to join may have. */
 	ret = stopped ? 128 + stopped : EXIT_FAILURE;
 	if (stopped && up < count)

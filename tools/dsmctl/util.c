@@ -4,7 +4,6 @@
  * Words and numbers for the subcommands: parsing, messages, opening the control device.
  * Never exits; a subcommand returns its status.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -63,7 +62,10 @@ int open_control(void)
 
 	if (fd >= 0)
 		return fd;
-	if (errno == ENOENT || errno == ENXIO)
+	if (strchr(path, '?'))
+		fail("DSM_LOCAL_NODE is \"%.32s\": a machine's nodes are 0 to %d", getenv("DSM_LOCAL_NODE"),
+		     DSM_LOCAL_NODES_MAX - 1);
+	else if (errno == ENOENT || errno == ENXIO)
 		fail("%s is missing: load the module first (modprobe dsm insecure=1%s)", path,
 		     strchr(path, '.') ? " nodes=N" : "");
 	else
@@ -156,25 +158,6 @@ bool parse_size(const char *text, uint64_t *bytes)
 	if (errno || *end || v > UINT64_MAX >> shift)
 		return false;
 	*bytes = (uint64_t)v << shift;
-	return true;
-}
-
-bool parse_address(const char *text, __be32 *addr, uint16_t *port)
-{
-	const char *colon = strchr(text, ':');
-	char host[INET_ADDRSTRLEN];
-	size_t len = colon ? (size_t)(colon - text) : strlen(text);
-	struct in_addr in;
-	uint64_t value = 0;
-
-	if (len >= sizeof(host) || (colon && (!parse_number(colon + 1, 65535, &value) || !value)))
-		return false;
-	memcpy(host, text, len);
-	host[len] = '\0';
-	if (inet_pton(AF_INET, host, &in) != 1 || !in.s_addr)
-		return false;
-	*addr = in.s_addr;
-	*port = (uint16_t)value;
 	return true;
 }
 

@@ -7,7 +7,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,38 +14,9 @@
 #include <unistd.h>
 
 #include "../../uapi/dsm.h"
+#include "../hostfile.h"
 #include "../local_node.h"
 #include "dsmrun.h"
-
-/* Whether it is "ADDR" or "ADDR:PORT", IPv4. */
-static bool parse_address(const char *text, struct in_addr *in)
-{
-	char host[INET_ADDRSTRLEN];
-	size_t len = strcspn(text, ":");
-
-	if (len >= sizeof(host))
-		return false;
-	memcpy(host, text, len);
-	host[len] = '\0';
-	return inet_pton(AF_INET, host, in) == 1;
-}
-
-/* Whether it is an address of this machine. */
-static bool is_own_address(const char *text)
-{
-	struct ifaddrs *list, *at;
-	struct in_addr in;
-	bool found = false;
-
-	if (!parse_address(text, &in) || getifaddrs(&list))
-		return false;
-	for (at = list; at; at = at->ifa_next)
-		if (at->ifa_addr && at->ifa_addr->sa_family == AF_INET &&
-		    ((struct sockaddr_in *)at->ifa_addr)->sin_addr.s_addr == in.s_addr)
-			found = true;
-	freeifaddrs(list);
-	return found;
-}
 
 /* The same name, or one of them with a domain behind it. */
 static bool is_same_host(const char *a, const char *b)
@@ -58,8 +28,8 @@ static bool is_same_host(const char *a, const char *b)
 	return !a[len] || !b[len] || !strcmp(a, b);
 }
 
-/* @addr: of the machine, if it is known; "" else. */
-static int add_host(struct plan *plan, const char *name, const char *addr)
+/* @addr: of the machine, or 0. */
+static int add_host(struct plan *plan, const char *name, uint32_t addr)
 {
 	char own[128] = "";
 	struct host *h;
@@ -77,8 +47,7 @@ static int add_host(struct plan *plan, const char *name, const char *addr)
 	strcpy(h->name, name);
 	/* Another user of this machine is reached over ssh. */
 	h->local = !strchr(name, '@') &&
-		   (!strcmp(name, "localhost") || is_same_host(name, own) || is_own_address(name) ||
-		    is_own_address(addr));
+		   (!strcmp(name, "localhost") || is_same_host(name, own) || (addr && is_own_address(addr)));
 	plan->host_count++;
 	return 0;
 }
@@ -88,10 +57,15 @@ int hosts_from_list(struct plan *plan, const char *list)
 	char *words = strdup(list);
 	char *save = NULL;
 	char *word;
+	uint16_t port;
 	int ret = 0;
 
-	for (word = strtok_r(words, ",", &save); word && !ret; word = strtok_r(NULL, ",", &save))
-		ret = add_host(plan, word, "");
+	for (word = strtok_r(words, ",", &save); word && !ret; word = strtok_r(NULL, ",", &save)) {
+		uint32_t addr = 0;
+
+		parse_address(word, &addr, &port);
+		ret = add_host(plan, word, addr);
+	}
 	free(words);
 	if (!ret && !plan->host_count) {
 		fprintf(stderr, "dsmrun: --hosts names none\n");
@@ -105,7 +79,7 @@ int hosts_from_file(struct plan *plan, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char line[512];
-	int number = 0, words;
+	int number = 0, found;
 	int ret = 0;
 
 	if (!f) {
@@ -113,21 +87,17 @@ int hosts_from_file(struct plan *plan, const char *path)
 		return EXIT_FAILURE;
 	}
 	while (!ret && fgets(line, sizeof(line), f)) {
-		char name[256], addr[32] = "", more[2];
-		struct in_addr in;
+		struct host_line h;
 
 		number++;
-		line[strcspn(line, "#\n")] = '\0';
-		words = sscanf(line, "%255s %31s %1s", name, addr, more);
-		if (words < 1)
+		found = parse_host_line(line, &h);
+		if (found > 0)
+			ret = add_host(plan, h.name, h.addr);
+		if (found >= 0)
 			continue;
-		if (words > 2 || (words == 2 && !parse_address(addr, &in))) {
-			fprintf(stderr, "dsmrun: %s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]]; -n and --ppn say how many\n",
-				path, number, line);
-			ret = EXIT_FAILURE;
-			break;
-		}
-		ret = add_host(plan, name, addr);
+		fprintf(stderr, "dsmrun: %s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]]; -n and --ppn say how many\n", path,
+			number, line);
+		ret = EXIT_FAILURE;
 	}
 	fclose(f);
 	if (!ret && !plan->host_count) {
@@ -198,7 +168,7 @@ int hosts_from_cluster(struct plan *plan)
 	if (fd < 0 || node_info(fd, DSM_NODE_ANY, &self)) {
 		if (fd >= 0)
 			close(fd);
-		return add_host(plan, "localhost", "");
+		return add_host(plan, "localhost", 0);
 	}
 	for (node = 0; node <= self.max_id && !ret; node++) {
 		char name[INET_ADDRSTRLEN];
@@ -210,12 +180,12 @@ int hosts_from_cluster(struct plan *plan)
 		inet_ntop(AF_INET, &in, name, sizeof(name));
 		if (info.state != DSM_NODE_SELF && info.state != DSM_NODE_UP)
 			continue;
-		ret = add_host(plan, info.state == DSM_NODE_SELF ? "localhost" : name, "");
+		ret = add_host(plan, info.state == DSM_NODE_SELF ? "localhost" : name, info.addr);
 		if (!ret)
 			ret = set_node(&plan->hosts[plan->host_count - 1], &info);
 	}
 	close(fd);
 	if (!ret && !plan->host_count)
-		ret = add_host(plan, "localhost", "");
+		ret = add_host(plan, "localhost", 0);
 	return ret;
 }

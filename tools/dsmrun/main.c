@@ -49,7 +49,8 @@ static int to_number(const char *text)
 /*
  * Rank and size from the environment of an outer dsmrun or dsmvm, or of a process manager; the order is
  * that of libdsm. 0 if there is none, 1 if there is, -1 after a message if they make no sense: to start
- * all ranks then would start them once for each of the process manager's own.
+ * all ranks then would start them once for each of the process manager's own. A manager's only process is a
+ * shell, as srun --pty gives one: what it starts is started as from any other.
  */
 static int started_by(int *rank, int *ranks)
 {
@@ -73,14 +74,15 @@ static int started_by(int *rank, int *ranks)
 		*rank = to_number(r);
 		*ranks = to_number(n);
 		if (*rank >= 0 && *rank < *ranks)
-			return 1;
+			return !i || *ranks > 1;
 		fprintf(stderr, "dsmrun: %s=%s and %s=%s name no rank\n", names[i][0], r, names[i][1], n);
 		return -1;
 	}
-	if (!getenv("PMIX_RANK"))
+	if (!getenv("PMIX_RANK") && !getenv("DSM_RANK") && !getenv("DSM_RANKS"))
 		return 0;
-	fprintf(stderr, "dsmrun: PMIX_RANK is set, but no variable says how many ranks there are;\n"
-		"set DSM_RANK and DSM_RANKS, or name the hosts with --hosts or --hostfile\n");
+	fprintf(stderr, "dsmrun: %s is set, but not both of DSM_RANK and DSM_RANKS, nor what a process manager sets;\n"
+		"set both, or name the hosts with --hosts or --hostfile\n",
+		getenv("PMIX_RANK") ? "PMIX_RANK" : getenv("DSM_RANK") ? "DSM_RANK" : "DSM_RANKS");
 	return -1;
 }
 

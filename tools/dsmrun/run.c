@@ -96,9 +96,9 @@ static void read_stream(struct stream *s)
 			print_line(s);
 			continue;
 		}
-		s->line[s->used++] = buf[i];
 		if (s->used == sizeof(s->line))
 			print_line(s);
+		s->line[s->used++] = buf[i];
 	}
 	if (got <= 0) {
 		if (s->used)
@@ -123,7 +123,7 @@ static void report_end(struct run *run, struct child *c)
 	if (run->incomplete)
 		return;
 	if (!c->ready || c->failed) {
-		const char *why = c->ready ? "" : c->status == EXIT_NOT_FOUND ?
+		const char *why = c->ready || !remote ? "" : c->status == EXIT_NOT_FOUND ?
 				  " (is dsmrun there, at the same path?)" : " over ssh";
 
 		if (run->ending)
@@ -261,8 +261,14 @@ static void attend(struct run *run)
 		}
 		run->fds[streams].fd = run->sigfd;
 		run->fds[streams].events = POLLIN;
-		if (poll(run->fds, (nfds_t)(streams + 1), -1) < 0)
-			continue;
+		if (poll(run->fds, (nfds_t)(streams + 1), -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			fprintf(stderr, "dsmrun: poll: %s; ending all ranks\n", strerror(errno));
+			run->worst = EXIT_FAILURE;
+			signal_all(run, SIGTERM, false);
+			return;
+		}
 		for (i = 0; i < streams; i++)
 			if (run->fds[i].fd >= 0 && run->fds[i].revents)
 				read_stream(&run->streams[i]);
