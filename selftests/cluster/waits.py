@@ -35,6 +35,7 @@ def waits_end_with_what_they_wait_for(c):
         for x in (a, b, k):
             x.want(0, "lock", KEY)
             x.want(0, "unlock", KEY)
+        a.want(-errno.EDEADLK, "sem_post_inside", SEM)
         b.want(0, "sem_wait", SEM)
         b.want(-errno.EAGAIN, "sem_trywait", SEM)
         first = a.begin_blocked(WAITING, "sem_wait", SEM)

@@ -5,6 +5,7 @@ import argparse
 import os
 import select
 import signal
+import subprocess
 import sys
 import termios
 import threading
@@ -50,10 +51,9 @@ def _size(text):
 
 
 def _some(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value}: 1 at least")
-    return value
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 on")
+    return int(text)
 
 
 def _net(text):
@@ -202,6 +202,9 @@ def _interact(channel):
     finally:
         if old:
             termios.tcsetattr(0, termios.TCSADRAIN, old)
+    if not job.done():
+        print("dsmvm: the guest has ended", file=sys.stderr)
+        return STATUS_TOOL_FAILED
     return job.status or 0
 
 
@@ -256,7 +259,7 @@ def main():
     signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
     try:
         return _run(args) if args.command == "run" else _shell(args)
-    except (cluster.ClusterError, kernels.KernelError, GuestError, OSError) as e:
+    except (cluster.ClusterError, kernels.KernelError, GuestError, subprocess.CalledProcessError, OSError) as e:
         print(f"dsmvm: FAILED: {e}", file=sys.stderr)
         return STATUS_TOOL_FAILED
     except KeyboardInterrupt:

@@ -91,9 +91,8 @@ const char *dsm_error_hint(int err)
 	case EOWNERDEAD:
 		return "the last holder or another party ended inside; see dsm_lock_consistent(3)";
 	case EDQUOT:
-		return "this user holds or waits for too many locks on this node; "
-		       "unlock some, or raise locks_per_user of dsm.ko "
-		       "(barrier, flag: too many threads of this node wait)";
+		return "too many requests of this kind are under way on this node; try again "
+		       "(locks: this user holds or waits for too many here; unlock some, or raise locks_per_user of dsm.ko)";
 	case EINTR:
 		return "a signal came first; call again";
 	case EDEADLK:

@@ -52,7 +52,7 @@ static int check_header(struct dsm *d)
 	if (head->magic != HEAP_MAGIC || head->pages != d->bytes / HEAP_PAGE ||
 	    head->entry_bytes != sizeof(struct heap_entry))
 		return dsm_error_set(EINVAL, "dsm_malloc: %s does not begin with a heap's header: "
-				     "something wrote over it", d->path);
+				     "something wrote over it; dsmctl region destroy it, and create it with heap=on", d->path);
 	if (head->version != HEAP_VERSION)
 		return dsm_error_set(EINVAL, "dsm_malloc: the heap of %s has format %" PRIu32
 				     ", this library knows %u", d->path, head->version,
@@ -127,7 +127,7 @@ static void *allocate(struct dsm *d, const char *who, size_t n, size_t align, bo
 			p = take_pages(d, n, align, fresh, &ret);
 	}
 	if (!p) {
-		dsm_error_set(-ret, "%s: %zu bytes from %s", who, n, d->path);
+		dsm_error_set(-ret, "%s: %zu bytes, aligned to %zu, from %s", who, n, align, d->path);
 		errno = -ret;
 	}
 	return p;

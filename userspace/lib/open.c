@@ -20,7 +20,7 @@
 #include "table.h"
 
 #define CREATE_BYTES (1ull << 30)
-#define APPEAR_MS 5000		/* bound on the wait for a device file that was just created */
+#define APPEAR_SECONDS 5	/* bound on the wait for a device file that was just created */
 #define APPEAR_STEP_MS 10
 
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -97,6 +97,18 @@ static int create_region(const char *region)
 	return 0;
 }
 
+/* Without a cluster there are no regions either, not even the one called heap. */
+static bool is_outside(const char *control)
+{
+	struct dsm_ioc_node_info info = { .size = sizeof(info), .node = DSM_NODE_ANY };
+	int fd = open(control, O_RDWR | O_CLOEXEC);
+	bool outside = fd >= 0 && ioctl(fd, DSM_IOC_NODE_INFO, &info) < 0 && errno == ENOTCONN;
+
+	if (fd >= 0)
+		close(fd);
+	return outside;
+}
+
 static int open_failed(const struct dsm *d, int err)
 {
 	char control[DSM_CONTROL_BYTES];
@@ -115,6 +127,8 @@ static int open_failed(const struct dsm *d, int err)
 		return dsm_error_set(err, "dsm_open: %s is missing: load the module "
 				     "(modprobe dsm insecure=1%s), then dsmctl join", control,
 				     strchr(control, '.') ? " nodes=N" : "");
+	if (is_outside(control))
+		return dsm_error_set(ENOTCONN, "dsm_open: %s", d->path);
 	return dsm_error_set(err, "dsm_open: there is no region %s: see dsmctl region list",
 			     d->path);
 }
@@ -123,7 +137,7 @@ static int open_file(struct dsm *d, const char *region, unsigned int flags)
 {
 	int mode = (flags & DSM_RDONLY ? O_RDONLY : O_RDWR) | O_CLOEXEC;
 	const struct timespec step = { .tv_nsec = APPEAR_STEP_MS * 1000000 };
-	int waited_ms;
+	struct timespec now, end;
 	int ret;
 
 	d->fd = open(d->path, mode);
@@ -135,15 +149,19 @@ static int open_file(struct dsm *d, const char *region, unsigned int flags)
 	if (ret)
 		return ret;
 	/* If another node created it, its announcement may still be on its way to this one. */
-	for (waited_ms = 0; waited_ms <= APPEAR_MS; waited_ms += APPEAR_STEP_MS) {
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += APPEAR_SECONDS;
+	do {
 		d->fd = open(d->path, mode);
 		if (d->fd >= 0)
 			return 0;
-		if (errno != ENOENT && errno != ENXIO && errno != EACCES)
+		ret = errno;
+		if (ret != ENOENT && ret != ENXIO && ret != EACCES && ret != EINTR)
 			break;
 		nanosleep(&step, NULL);
-	}
-	return open_failed(d, errno);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+	return open_failed(d, ret);
 }
 
 /* Says which mapping of this process is in the way of [@start, @end). */
@@ -251,7 +269,7 @@ struct dsm *dsm_open(const char *region, unsigned int flags)
 {
 	struct dsm *wanted;
 	struct dsm *d = NULL;
-	int ret;
+	int ret, cancel;
 
 	if (flags & ~(DSM_RDONLY | DSM_CREATE)) {
 		errno = -dsm_error_set(EINVAL, "dsm_open: unknown flags %#x", flags);
@@ -268,6 +286,8 @@ struct dsm *dsm_open(const char *region, unsigned int flags)
 	if (ret)
 		goto out;
 	dsm_table_handle_forks();
+	/* A thread that is cancelled inside would take the lock with it. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&handles_lock);
 	d = find_open(wanted, &ret);
 	if (d) {
@@ -282,6 +302,7 @@ struct dsm *dsm_open(const char *region, unsigned int flags)
 		}
 	}
 	pthread_mutex_unlock(&handles_lock);
+	pthread_setcancelstate(cancel, NULL);
 out:
 	free(wanted);
 	if (ret)
@@ -289,32 +310,38 @@ out:
 	return d;
 }
 
-int dsm_close(struct dsm *d)
+static int close_handle(struct dsm *d)
 {
 	struct dsm **at;
 	int ret = 0;
 
-	if (!d)
-		return 0;
-	pthread_mutex_lock(&handles_lock);
 	for (at = &handles; *at && *at != d; at = &(*at)->next)
 		;
-	if (!*at) {
-		pthread_mutex_unlock(&handles_lock);
+	if (!*at)
 		return dsm_error_set(EINVAL, "dsm_close: %p is no open handle", (void *)d);
-	}
-	if (--d->refs) {
-		pthread_mutex_unlock(&handles_lock);
+	if (--d->refs)
 		return 0;
-	}
 	*at = d->next;
 	dsm_table_close(d);
 	munmap(d->base, d->bytes);
 	/* close is a release: it tells whether what was written has reached its homes. */
 	if (close(d->fd))
 		ret = dsm_error_set(errno, "dsm_close: %s", d->path);
-	pthread_mutex_unlock(&handles_lock);
 	free(d);
+	return ret;
+}
+
+int dsm_close(struct dsm *d)
+{
+	int ret, cancel;
+
+	if (!d)
+		return 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&handles_lock);
+	ret = close_handle(d);
+	pthread_mutex_unlock(&handles_lock);
+	pthread_setcancelstate(cancel, NULL);
 	return ret;
 }
 

@@ -62,6 +62,8 @@ int dsm_rank_from_env(int *rank, int *ranks)
 	/* Else all of them would be rank 0 of 1. */
 	if (getenv("PMIX_RANK"))
 		return dsm_error_set(EINVAL, "dsm_open: PMIX_RANK is set, but no variable says how many ranks there are; set DSM_RANK and DSM_RANKS");
+	if (getenv("DSM_RANK") || getenv("DSM_RANKS"))
+		return dsm_error_set(EINVAL, "dsm_open: only one of DSM_RANK and DSM_RANKS is set");
 	return 0;
 }
 

@@ -23,6 +23,10 @@ static int enter(struct dsm *d, const char *who, struct dsm_sem *s)
 		return dsm_error_set(EINVAL, "%s: %p of %s is no address of a semaphore", who,
 				     (void *)s, d->path);
 	ret = dsm_queue_lock(d, (uintptr_t)s, &mine);
+	/* A signal handler that came between, or a program that uses the address as a key of its own. */
+	if (!mine)
+		return dsm_error_set(EDEADLK, "%s: %p of %s: this thread is inside of a call for it", who,
+				     (void *)s, d->path);
 	if (ret == -EOWNERDEAD) {
 		dsm_queue_repair(d, s->queue);
 		ret = dsm_lock_consistent(d, (uintptr_t)s);
