@@ -27,6 +27,24 @@ static bool may_claim(const struct dsm_page *p)
 	return dsm_policy_claims(&p->space->policy) && !dsm_page_moves(p) && !(p->flags & DSM_PF_HOMED);
 }
 
+/*
+ * Twins cost memory, and are made faster than diffs get home: beyond twice the limit one more is not made while a
+ * release is under way, which takes some. Those of pages that are pinned stay: without a release nobody waits.
+ */
+static bool is_crowded(const struct dsm_node *n)
+{
+	const struct dsm_engine *e = n->engine;
+
+	return e->twins > 2 * n->twin_limit && e->rel_done != e->rel_seq;
+}
+
+/* A process that ends writes very little, and may not wait. */
+static bool may_take_twin(const struct dsm_page *p)
+{
+	return !(current->flags & PF_EXITING) && !dsm_page_is_sc(p) && p->home != dsm_page_node(p)->engine->self &&
+	       (p->state == DSM_PAGE_RD || p->state == DSM_PAGE_INV);
+}
+
 /* @waited_ns: for how long message handlers, or other threads' faults, had the node's lock. */
 static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame, u64 *waited_ns)
 {
@@ -41,13 +59,14 @@ static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame, u
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	*waited_ns = dsm_step_begin(n, &acts);
+	if (write && may_take_twin(p) && is_crowded(n)) {
+		dsm_step_end(n, &acts);
+		return DSM_PAGE_NONE;
+	}
 	ahead = looks_around(r) && p->flags & DSM_PF_AHEAD;
 	ret = dsm_page_fault(n->engine, p, write, &acts);
 	fetching = looks_around(r) && dsm_page_fetching(p) && !(write && may_claim(p));
-	/*
-	 * Twins cost memory: beyond the limit what is dirty
-	 * goes home early, in a release like any other (L27).
-	 */
+	/* Beyond the limit what is dirty goes home early, in a release like any other (L27). */
 	if (n->engine->twins > n->twin_limit && n->engine->n_dirty > n->twin_limit / 2)
 		dsm_rel_request(n->engine, &acts);
 	dsm_step_end(n, &acts);
@@ -186,8 +205,10 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 	bool spun, held;
 	int ret;
 
-	if (!p || page_settled(p))
+	if (!p)
 		return 0;
+	if (page_settled(p))
+		return READ_ONCE(n->engine->twins) > 2 * n->twin_limit ? dsm_release_wait_next(n, killable) : 0;
 	held = is_held(p);
 	dsm_recall_waiting(p, 1);
 	kind = kind_of_wait(p);

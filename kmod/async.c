@@ -351,6 +351,9 @@ static int go_on(struct dsm_async *a)
 		return advance(a, 0, false);
 	if (was_woken) {
 		a->waiting = false;
+		/* Nothing was asked yet; and who wants its end does not come again. */
+		if (why && a->phase == PHASE_RELEASE)
+			return a->wait.w.status ?: why;
 		return advance(a, a->wait.w.status, false);
 	}
 	if (!why)

@@ -444,7 +444,7 @@ static int decide_create(struct dsm_node *n, struct dsm_wire_control *msg)
 
 	if (d->name[sizeof(d->name) - 1] || !pages || pages > DSM_REGION_MAX_PAGES)
 		return -EINVAL;
-	r = dsm_region_by_name(n, (const char *)d->name);
+	r = dsm_node_region_by_name(n, (const char *)d->name);
 	if (!IS_ERR(r)) {
 		dsm_node_region_put(r);
 		return say(msg, -EEXIST, "a region of this name exists; see dsmctl region list");
@@ -474,7 +474,7 @@ static int decide_destroy(struct dsm_node *n, struct dsm_wire_control *msg)
 
 	if (msg->region.name[sizeof(msg->region.name) - 1])
 		return -EINVAL;
-	r = dsm_region_by_name(n, (const char *)msg->region.name);
+	r = dsm_node_region_by_name(n, (const char *)msg->region.name);
 	/* Another of this name may have come since somebody was found to own the one that is meant. */
 	if (!IS_ERR(r) && id && id != r->id) {
 		dsm_node_region_put(r);

@@ -29,6 +29,7 @@ static int step_message(struct dsm_node *n, u16 node, const u8 *msg, u32 len,
 {
 	struct touch_ctx ctx = { .region = r };
 	struct dsm_actions acts;
+	u64 waited_ns;
 	int err;
 
 	err = dsm_engine_check(msg, len, touch, &ctx);
@@ -36,9 +37,11 @@ static int step_message(struct dsm_node *n, u16 node, const u8 *msg, u32 len,
 		return err;
 	if ((msg[0] == DSM_MSG_PAGE || msg[0] == DSM_MSG_DIFF_ACK) && r)
 		dsm_chunk_learn(r, node, msg, len);
-	dsm_step_begin(n, &acts);
+	waited_ns = dsm_step_begin(n, &acts);
 	err = dsm_engine_recv(n->engine, node, msg, len, &acts);
 	dsm_step_end(n, &acts);
+	if (waited_ns)
+		atomic64_add(waited_ns, &n->stats.ns_message_wait);
 	/* Who destroys the region waits for the last answer, who leaves for locks to go; has a barrier after the step. */
 	if ((msg[0] == DSM_MSG_PAGE || msg[0] == DSM_MSG_LOCK_RETURN_ACK || msg[0] == DSM_MSG_LOCK_PASS) && wq_has_sleeper(&n->changed))
 		wake_up_all(&n->changed);

@@ -121,6 +121,7 @@ int dsm_node_region_destroy(struct dsm_node *n, const char *name, u32 id, struct
 /* Reference or ERR_PTR(-ENOENT). id 0 and next: the first. */
 struct dsm_region *dsm_node_region_get(struct dsm_node *n, u32 id, bool next);
 struct dsm_region *dsm_node_region_by_minor(struct dsm_node *n, int minor);
+struct dsm_region *dsm_node_region_by_name(struct dsm_node *n, const char *name);
 void dsm_node_region_put(struct dsm_region *r);
 void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info);
 

@@ -107,14 +107,14 @@ struct dsm_region *dsm_node_region_by_minor(struct dsm_node *n, int minor)
 }
 
 /**
- * dsm_region_by_name() - region by name
+ * dsm_node_region_by_name() - region by name
  * @n:    node
  * @name: "" is /dev/dsm
  *
  * Context: any.
  * Return: region with a reference, or ERR_PTR(-ENOENT).
  */
-struct dsm_region *dsm_region_by_name(struct dsm_node *n, const char *name)
+struct dsm_region *dsm_node_region_by_name(struct dsm_node *n, const char *name)
 {
 	return region_find(n, has_name, name);
 }
@@ -254,7 +254,7 @@ int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool 
 	/* Found from here on: who removes it waits until it is all there. */
 	mutex_lock(&n->making);
 	mutex_lock(&n->regions_lock);
-	other = dsm_region_by_name(n, r->name);
+	other = dsm_node_region_by_name(n, r->name);
 	if (!IS_ERR(other)) {
 		dsm_node_region_put(other);
 		err = -EEXIST;
@@ -294,7 +294,7 @@ static void free_pages_of(struct dsm_region *r)
 	unsigned long idx;
 
 	xa_for_each(&r->table, idx, p) {
-		if (p->flags & DSM_PF_AHEAD) {
+		if (!dsm_page_is_sc(p) && p->flags & DSM_PF_AHEAD) {
 			spin_lock(&n->lock);
 			dsm_fetch_wasted(n->engine, p);
 			spin_unlock(&n->lock);

@@ -33,7 +33,7 @@ enum dsm_membership { DSM_MEMBER_NONE, DSM_MEMBER_JOINING, DSM_MEMBER_JOINED, DS
 struct dsm_shell_stats {
 	atomic64_t diff_bytes, acquires, ns_protocol, ns_wait_lock, ns_wait_barrier, ns_wait_flag,
 		ns_wait_page, ns_wait_page_lock;
-	atomic64_t ns_wait_release, ns_message, invalid_msgs, requests_refused, chunks,
+	atomic64_t ns_wait_release, ns_message, ns_message_wait, invalid_msgs, requests_refused, chunks,
 		direct_pages, direct_runs;
 	/* Fault counts of regions that are gone. */
 	atomic64_t old_faults_read, old_faults_write, old_sigbus, old_wrprotect_runs, old_zap_runs;
@@ -118,7 +118,7 @@ struct dsm_alarm {
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @membership: how many have ended, or came to nothing; changed while leaving
  * @last_region: highest region id ever seen; guarded by @regions_lock
- * @twin_limit: twins beyond which dirty pages are written back early
+ * @twin_limit: twins beyond which dirty pages are written back early, and beyond twice of which writers wait for that
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @unlucky:   numbers with which the last who had them did not get in: given out when no other is left; under @lock
  * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock
@@ -381,6 +381,7 @@ struct page *dsm_shell_frame_of(void *region, u32 idx);
 void dsm_regions_settle(struct dsm_node *n);
 int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit);
 int dsm_release_wait(struct dsm_node *n, bool silent);
+int dsm_release_wait_next(struct dsm_node *n, bool killable);
 static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 {
 	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };
@@ -393,7 +394,6 @@ int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool 
 void dsm_region_remove(struct dsm_region *r);
 void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);
 int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users);
-struct dsm_region *dsm_region_by_name(struct dsm_node *n, const char *name);
 void dsm_regions_drop_all(struct dsm_node *n);
 u64 dsm_region_homed_pages(struct dsm_region *r);
 u64 dsm_region_living_pages(struct dsm_region *r);

@@ -185,6 +185,7 @@ void dsm_node_stats(struct dsm_node *n, u64 out[DSM_STAT_COUNT])
 	out[DSM_STAT_NS_WAIT_PAGE] = atomic64_read(&s->ns_wait_page);
 	out[DSM_STAT_NS_WAIT_RELEASE] = atomic64_read(&s->ns_wait_release);
 	out[DSM_STAT_NS_MESSAGE] = atomic64_read(&s->ns_message);
+	out[DSM_STAT_NS_MESSAGE_WAIT] = atomic64_read(&s->ns_message_wait);
 	down_read(&n->net_lock);
 	out[DSM_STAT_INVALID_MSGS] = atomic64_read(&s->invalid_msgs);
 	out[DSM_STAT_REQUESTS_REFUSED] += atomic64_read(&s->requests_refused);

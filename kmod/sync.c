@@ -28,8 +28,8 @@
 /*
  * A process that ends takes no signals any more, so it looks itself whether it was killed, or is to be killed now. Then
  * it goes although its writes may still be under way, so that no peer that never answers can hold it. To one that ends by
- * itself 6.12 delivers no signal at all, not even for later: it goes after a time. So does a kernel thread, where the last
- * reference to a file is dropped if a ring of io_uring had it.
+ * itself 6.12 delivers no signal at all, not even for later: it goes after a time. So does the work item that ends a file whose
+ * last reference a ring of io_uring had.
  */
 static bool takes_no_signals(void)
 {
@@ -47,6 +47,19 @@ static int wait_at_exit(struct completion *done)
 			return -EINTR;
 	}
 	return 0;
+}
+
+/* Done with a wait that was interrupted: the engine forgets it, unless its wake is on the way. */
+static bool forget(struct dsm_node *n, struct dsm_wait *wait)
+{
+	bool done;
+
+	spin_lock(&n->lock);
+	done = dsm_waiter_cancel(n->engine, &wait->w);
+	spin_unlock(&n->lock);
+	if (!done)
+		wait_for_completion(&wait->done);
+	return done;
 }
 
 /**
@@ -82,16 +95,42 @@ int dsm_release_wait(struct dsm_node *n, bool silent)
 		ret = dsm_spin_sleep(n, DSM_SPIN_RELEASE, &wait, true);
 	else
 		ret = wait_for_completion_killable(&wait.done);
-	if (ret) {
-		spin_lock(&n->lock);
-		done = dsm_waiter_cancel(n->engine, &wait.w);
-		spin_unlock(&n->lock);
-		if (done)
-			return -EINTR;
-		wait_for_completion(&wait.done);
-	}
+	if (ret && forget(n, &wait))
+		return -EINTR;
 	atomic64_add(dsm_now_ns() - start, &n->stats.ns_wait_release);
 	return wait.w.status;
+}
+
+/**
+ * dsm_release_wait_next() - the oldest release under way is done
+ * @n:        node
+ * @killable: only fatal signals end it, else any signal does
+ *
+ * What is lost is left to be told to who waits for a release of its own.
+ *
+ * Context: process; waits for homes, bounded by the detection of their death.
+ * Return: 0, also if there is none; -ERESTARTSYS.
+ */
+int dsm_release_wait_next(struct dsm_node *n, bool killable)
+{
+	struct dsm_engine *e = n->engine;
+	struct dsm_wait wait;
+	u64 start;
+	bool done;
+	int ret;
+
+	dsm_wait_init(&wait);
+	spin_lock(&n->lock);
+	done = e->rel_done == e->rel_seq || dsm_rel_wait(e, e->rel_done + 1, &wait.w, NULL);
+	spin_unlock(&n->lock);
+	if (done)
+		return 0;
+	start = dsm_now_ns();
+	ret = killable ? wait_for_completion_killable(&wait.done) : wait_for_completion_interruptible(&wait.done);
+	if (ret && !forget(n, &wait))
+		ret = 0;
+	atomic64_add(dsm_now_ns() - start, &n->stats.ns_wait_release);
+	return ret;
 }
 
 static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait, int *status)

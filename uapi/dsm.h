@@ -252,6 +252,7 @@ enum dsm_stat {
 	DSM_STAT_WRPROTECT_RUNS,	/* runs of pages made read-only, each in one walk with one TLB flush */
 	DSM_STAT_ZAP_RUNS,		/* runs of pages unmapped, likewise */
 	DSM_STAT_XFERS_FIRST,		/* transfers of locks, barriers and directories that went while ones of pages waited */
+	DSM_STAT_NS_MESSAGE_WAIT,	/* of ns_message: for the node's lock, below which faults and releases work */
 	DSM_STAT_COUNT
 };
 
@@ -469,8 +470,8 @@ struct dsm_ioc_logp {
  *
  * No thread waits: the completion comes when the operation has ended, after an acquire has been
  * applied. A lock belongs to the thread that submitted. What is pending when this thread ends or
- * calls execve(), or when the ring is closed, ends with -ECANCELED; a barrier then fails for its
- * other parties, as when a party ends inside.
+ * calls execve(), or when the ring is closed, ends with -ECANCELED; a barrier at which it had arrived, that is
+ * whose release was done, then fails for its other parties, as when a party ends inside.
  */
 struct dsm_uring_arg {
 	__u64 key;

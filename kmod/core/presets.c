@@ -35,7 +35,8 @@ static const struct dsm_preset presets[] = {
 	/* Seed 000, 2.3: from all of the network's features to none; homes that migrate; broadcast. */
 	{ .name = "csm-dms",
 	  .policy = { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH,
-		      .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
+		      .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_PIPE,
+		      .pipe_bytes = DSM_PIPE_BYTES, .pipe_depth = DSM_PIPE_DEPTH,
 		      .diffpath = DSM_DIFFPATH_WRITE, .metadata = DSM_METADATA_RDMA,
 		      .sync = DSM_SYNC_RDMA } },
 	{ .name = "csm-ms",
@@ -62,7 +63,8 @@ static const struct dsm_preset presets[] = {
 		      .diffpath = DSM_DIFFPATH_MSG } },
 	{ .name = "csm-adb",
 	  .policy = { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH,
-		      .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_ORIG,
+		      .fetch = DSM_FETCH_COPY, .diff = DSM_DIFF_MODE_PIPE,
+		      .pipe_bytes = DSM_PIPE_BYTES, .pipe_depth = DSM_PIPE_DEPTH,
 		      .diffpath = DSM_DIFFPATH_WRITE, .metadata = DSM_METADATA_RDMA,
 		      .sync = DSM_SYNC_RDMA, .bcast = DSM_BCAST_ADAPTIVE } },
 	/* No seed has it: one writer or many readers, and the page comes with the right. */

@@ -22,6 +22,7 @@
 #include "ctl.h"
 
 static atomic64_t last_file_id;
+static struct workqueue_struct *closing_wq;
 
 static struct dsm_region *attached(const struct dsm_file *f)
 {
@@ -57,26 +58,22 @@ static void detach(struct dsm_region *r)
  * Attach to an opened region, whose reference and open count go to the file, unless another
  * thread was faster.
  */
-static int publish(struct file *file, struct dsm_region *r)
+static void publish(struct file *file, struct dsm_region *r)
 {
 	struct dsm_file *f = file->private_data;
-	bool lost = true;
-	int ret = 0;
+	bool lost;
 
 	mutex_lock(&f->attaching);
-	if (!f->region) {
-		ret = dsm_mm_open(r->mm, file);
-		if (!ret) {
-			f->told = dsm_node_region_lost(r);
-			/* Pairs with the acquire in attached(). */
-			smp_store_release(&f->region, r);
-			lost = false;
-		}
+	lost = f->region;
+	if (!lost) {
+		dsm_mm_open(r->mm, file);
+		f->told = dsm_node_region_lost(r);
+		/* Pairs with the acquire in attached(). */
+		smp_store_release(&f->region, r);
 	}
 	mutex_unlock(&f->attaching);
 	if (lost)
 		detach(r);
-	return ret;
 }
 
 /* Consumes the reference. */
@@ -88,7 +85,8 @@ static int attach_to(struct file *file, struct dsm_region *r)
 		dsm_node_region_put(r);
 		return ret;
 	}
-	return publish(file, r);
+	publish(file, r);
+	return 0;
 }
 
 /**
@@ -128,7 +126,7 @@ struct dsm_region *dsm_chardev_attach(struct file *file)
 	if (!dsm_node_joined(f->node))
 		return ERR_PTR(-ENOTCONN);
 	r = dsm_node_region_get(f->node, DSM_CTL_DEFAULT_REGION, false);
-	if (IS_ERR_OR_NULL(r))
+	if (IS_ERR(r))
 		return ERR_PTR(-ENOTCONN);
 	ret = attach_to(file, r);
 	return ret ? ERR_PTR(ret) : attached(f);
@@ -171,8 +169,8 @@ err_free:
 }
 
 /*
- * Every close of a descriptor, also at exit. A killed process has taken its signal by then, but waits
- * for nobody's answer; what it could not send stays dirty here and goes out with the next release.
+ * Every close of a descriptor, also at exit. A killed process has taken its signal by then, and waits
+ * for answers hardly at all (wait_at_exit()); what it could not send stays dirty here and goes out with the next release.
  */
 static int chardev_flush(struct file *file, fl_owner_t id)
 {
@@ -192,21 +190,42 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 	return ret;
 }
 
-/*
- * The last reference, of descriptors and mappings; pages may have been written through a
- * mapping since the last flush.
- */
-static int chardev_release(struct inode *inode, struct file *file)
+static void end_file(struct dsm_file *f)
 {
-	struct dsm_file *f = file->private_data;
 	struct dsm_region *r = attached(f);
 
 	if (r) {
 		dsm_node_release(r);
-		dsm_node_owner_gone(r, f->id, 0, file->f_cred->euid);
+		dsm_node_owner_gone(r, f->id, 0, f->opener);
 		detach(r);
 	}
 	kfree(f);
+}
+
+/* Who unloads the module waits for the queue. */
+static void closing(struct work_struct *work)
+{
+	end_file(container_of(work, struct dsm_file, closing));
+	module_put(THIS_MODULE);
+}
+
+/*
+ * The last reference, of descriptors and mappings; pages may have been written through a
+ * mapping since the last flush. A ring of io_uring that ends drops it in a work item of the kernel that
+ * ends files of all drivers: these are not to wait for our homes.
+ */
+static int chardev_release(struct inode *inode, struct file *file)
+{
+	struct dsm_file *f = file->private_data;
+
+	f->opener = file->f_cred->euid;
+	if (current->flags & PF_KTHREAD && attached(f)) {
+		__module_get(THIS_MODULE);
+		INIT_WORK(&f->closing, closing);
+		queue_work(closing_wq, &f->closing);
+	} else {
+		end_file(f);
+	}
 	return 0;
 }
 
@@ -317,3 +336,25 @@ const struct file_operations dsm_chardev_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 	.uring_cmd = dsm_uring_cmd,
 };
+
+/**
+ * dsm_chardev_init() - before there are devices
+ *
+ * Context: module load.
+ * Return: 0, or -ENOMEM.
+ */
+int dsm_chardev_init(void)
+{
+	closing_wq = alloc_workqueue("dsm_close", WQ_UNBOUND, 0);
+	return closing_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * dsm_chardev_exit() - no file is open, nor any device left
+ *
+ * Context: module unload.
+ */
+void dsm_chardev_exit(void)
+{
+	destroy_workqueue(closing_wq);
+}

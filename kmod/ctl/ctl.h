@@ -9,6 +9,7 @@
 #include <linux/device.h>
 #include <linux/fs.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include "../node.h"
 
 struct io_uring_cmd;
@@ -27,6 +28,8 @@ struct io_uring_cmd;
  * @attaching: guards the step of @region from NULL; never held across a wait for the network
  * @region:    NULL until the file is attached, then constant until release; the file holds a
  *             reference and counts as one open of the region
+ * @opener:    who opened it; of a release that @closing does
+ * @closing:   does the release where the last reference was dropped by a kernel thread, which must not wait
  */
 struct dsm_file {
 	u64 id;
@@ -36,9 +39,13 @@ struct dsm_file {
 	bool force_raw;
 	struct mutex attaching;
 	struct dsm_region *region;
+	kuid_t opener;
+	struct work_struct closing;
 };
 
 /* chardev.c */
+int dsm_chardev_init(void);
+void dsm_chardev_exit(void);
 extern const struct file_operations dsm_chardev_fops;
 struct dsm_region *dsm_chardev_attached(struct file *file);
 struct dsm_region *dsm_chardev_attach(struct file *file);

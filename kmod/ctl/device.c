@@ -135,7 +135,7 @@ struct dsm_region *dsm_device_region_get(struct device *dev)
 	if (r)
 		return r;
 	r = dsm_node_region_get(to_node_dev(dev)->node, DSM_CTL_DEFAULT_REGION, false);
-	return IS_ERR_OR_NULL(r) ? ERR_PTR(-ENOTCONN) : r;
+	return IS_ERR(r) ? ERR_PTR(-ENOTCONN) : r;
 }
 
 /**
@@ -325,10 +325,13 @@ err:
  */
 int dsm_ctl_init(struct dsm_node * const *nodes, u32 count)
 {
-	int ret = alloc_chrdev_region(&first_devt, 0, MINORS, "dsm");
+	int ret = dsm_chardev_init();
 
 	if (ret)
 		return ret;
+	ret = alloc_chrdev_region(&first_devt, 0, MINORS, "dsm");
+	if (ret)
+		goto err_chardev;
 	ret = class_register(&dsm_class);
 	if (ret)
 		goto err_devt;
@@ -349,6 +352,8 @@ err_class:
 	class_unregister(&dsm_class);
 err_devt:
 	unregister_chrdev_region(first_devt, MINORS);
+err_chardev:
+	dsm_chardev_exit();
 	return ret;
 }
 
@@ -363,5 +368,6 @@ void dsm_ctl_exit(void)
 	cdev_del(&cdev);
 	class_unregister(&dsm_class);
 	unregister_chrdev_region(first_devt, MINORS);
+	dsm_chardev_exit();
 	ida_destroy(&minors);
 }

@@ -29,7 +29,6 @@ enum row_flags {
 	ROW_REGION = 1,		/* needs the file's region */
 	ROW_CONTROL = 2,	/* on /dev/dsm only */
 	ROW_ADMIN = 4,		/* needs CAP_SYS_ADMIN */
-	ROW_RESTART = 8,	/* the handler may ask for a restart after a signal */
 };
 
 /**
@@ -284,23 +283,6 @@ static int run_region_create(struct dsm_ioctl_call *c)
 	return dsm_node_region_create(node_of(c), a, policy, uid, gid, &c->err);
 }
 
-/* Reference, or NULL. */
-static struct dsm_region *region_by_name(struct dsm_node *n, const char *name)
-{
-	u32 id = 0;
-
-	for (;;) {
-		struct dsm_region *r = dsm_node_region_get(n, id, true);
-
-		if (IS_ERR_OR_NULL(r))
-			return NULL;
-		if (!strcmp(r->name, name))
-			return r;
-		id = r->id;
-		dsm_node_region_put(r);
-	}
-}
-
 static int run_region_destroy(struct dsm_ioctl_call *c)
 {
 	struct dsm_ioc_region_destroy *a = &c->arg.destroy;
@@ -318,8 +300,8 @@ static int run_region_destroy(struct dsm_ioctl_call *c)
 		return ret;
 	if (!dsm_node_joined(node_of(c)))
 		return -ENOTCONN;
-	r = region_by_name(node_of(c), a->name);
-	if (!r)
+	r = dsm_node_region_by_name(node_of(c), a->name);
+	if (IS_ERR(r))
 		return refuse(c, -ENOENT, "there is no region %s: see dsmctl region list", a->name);
 	allowed = uid_eq(current_fsuid(), r->owner) || capable(CAP_SYS_ADMIN);
 	id = r->id;
@@ -353,13 +335,12 @@ static int run_region_info(struct dsm_ioctl_call *c)
 	if (!dsm_node_joined(node_of(c)))
 		return -ENOTCONN;
 	r = dsm_node_region_get(f->node, wanted_region(f, a->id, next), next);
-	if (IS_ERR_OR_NULL(r))
+	if (IS_ERR(r))
 		return -ENOENT;
 	memset(a, 0, sizeof(*a));
 	dsm_node_region_info(r, a);
 	a->size = size;
 	a->flags = flags;
-	a->id = r->id;
 	if (READ_ONCE(f->region) == r && READ_ONCE(f->force_raw))
 		a->region_flags |= DSM_REGION_RAW_OK;
 	dsm_node_region_put(r);
@@ -371,17 +352,13 @@ static int run_node_info(struct dsm_ioctl_call *c)
 	struct dsm_ioc_node_info *a = &c->arg.node_info;
 	u32 size = a->size;
 	u16 node = a->node;
-	int ret;
 
 	if (node != DSM_NODE_ANY && node >= DSM_MAX_NODES)
 		return -EINVAL;
 	memset(a, 0, sizeof(*a));
 	a->size = size;
 	a->node = node;
-	ret = dsm_node_info(node_of(c), a);
-	a->size = size;
-	a->insecure = dsm_param_insecure;
-	return ret;
+	return dsm_node_info(node_of(c), a);
 }
 
 static int run_stats(struct dsm_ioctl_call *c)
@@ -459,7 +436,7 @@ static const struct ioctl_row rows[] = {
 	ROW(DSM_IOC_UNLOCK, dsm_ioctl_unlock, dsm_ioc_lock, ROW_REGION),
 	ROW(DSM_IOC_LOCK_CONSISTENT, dsm_ioctl_lock_consistent, dsm_ioc_lock, ROW_REGION),
 	ROW(DSM_IOC_LOCK_TABLE, dsm_ioctl_lock_table, dsm_ioc_lock_table, ROW_REGION),
-	ROW(DSM_IOC_BARRIER, dsm_ioctl_barrier, dsm_ioc_barrier, ROW_REGION | ROW_RESTART),
+	ROW(DSM_IOC_BARRIER, dsm_ioctl_barrier, dsm_ioc_barrier, ROW_REGION),
 	ROW(DSM_IOC_FLAG_SET, dsm_ioctl_flag_set, dsm_ioc_flag, ROW_REGION),
 	ROW(DSM_IOC_FLAG_WAIT, dsm_ioctl_flag_wait, dsm_ioc_flag, ROW_REGION),
 	ROW(DSM_IOC_FLAG_CLEAR, dsm_ioctl_flag_clear, dsm_ioc_flag, ROW_REGION),
@@ -604,8 +581,6 @@ long dsm_ioctl_dispatch(struct file *file, unsigned int cmd, unsigned long uarg)
 	ret = copy_arg(row, user, &c);
 	if (!ret)
 		ret = run_row(row, &c);
-	if (ret == -ERESTARTSYS && !(row->flags & ROW_RESTART))
-		ret = -EINTR;
 	if (ret < 0) {
 		if (row->errtxt)
 			put_errtxt(row, &c, ret);

@@ -248,6 +248,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_ATOMICS_DOUBTED] = "atomics_doubted",
 	[DSM_STAT_WRPROTECT_RUNS] = "wrprotect_runs",
 	[DSM_STAT_ZAP_RUNS] = "zap_runs",
+	[DSM_STAT_NS_MESSAGE_WAIT] = "ns_message_wait",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);
@@ -339,7 +340,6 @@ static int region_info(struct device *dev, struct dsm_ioc_region_info *info)
 		return PTR_ERR(r);
 	*info = (struct dsm_ioc_region_info){ .size = sizeof(*info) };
 	dsm_node_region_info(r, info);
-	info->id = r->id;
 	dsm_device_region_put(dev, r);
 	return 0;
 }

@@ -29,7 +29,7 @@
  */
 struct page *dsm_mm_frame_alloc(struct dsm_mm *mm, u32 idx, gfp_t gfp)
 {
-	struct page *frame = alloc_page(gfp & ~(__GFP_HIGHMEM | __GFP_MOVABLE));
+	struct page *frame = alloc_page(gfp);
 
 	if (!frame)
 		return NULL;

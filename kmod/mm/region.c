@@ -192,12 +192,10 @@ void dsm_mm_destroy(struct dsm_mm *mm)
  * The file must keep the region until its release.
  *
  * Context: process, ->open of the file.
- * Return: 0.
  */
-int dsm_mm_open(struct dsm_mm *mm, struct file *file)
+void dsm_mm_open(struct dsm_mm *mm, struct file *file)
 {
 	file->f_mapping = (file->f_mode & FMODE_WRITE ? mm->inode : mm->views)->i_mapping;
-	return 0;
 }
 
 /* mmap() returns no text, so the reason goes to the log. */

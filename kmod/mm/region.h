@@ -26,7 +26,7 @@ enum dsm_right { DSM_RIGHT_NONE, DSM_RIGHT_READ, DSM_RIGHT_WRITE };
  * struct dsm_mm_ops - questions of the fault path to the shell
  * @fault: a thread wants to read or write page @idx. Starts a fetch if one is needed, never
  *         waits for the network. Return: enum dsm_right (>= what was asked, or NONE: wait), or
- *         -ENOMEM, -EHOSTDOWN (home lost), -EIO. On READ/WRITE *@frame is the page's frame,
+ *         -ENOMEM, -EHOSTDOWN (home lost), -EBUSY (it cannot be had now). On READ/WRITE *@frame is the page's frame,
  *         stable for the region's life.
  * @right: the right as of now, no side effects; called under the page lock.
  * @wait:  wait until a NONE may have changed. @killable: only fatal signals end it, else any
@@ -62,7 +62,7 @@ void dsm_mm_keep_own(struct dsm_mm *mm);
 void dsm_mm_destroy(struct dsm_mm *mm);
 
 /* file_operations helpers: the region's device file calls these. dsm_mm_open sets f_mapping. */
-int dsm_mm_open(struct dsm_mm *mm, struct file *file);
+void dsm_mm_open(struct dsm_mm *mm, struct file *file);
 int dsm_mm_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *vma);
 /* Zeroed memory that files open for writing map at DSM_LOCK_TABLE_OFFSET; freed with @mm. */
 void *dsm_mm_table_make(struct dsm_mm *mm, u32 bytes);

@@ -6,6 +6,7 @@ Asks the counters which pages were merged by whom and how many faults there were
 """
 import presets
 from scene import actors, counters, expect, ranks, region, sums
+from waits import stands_still
 
 PAGE = 4096
 # Twins that a node has room for, so that fewer dirty pages than half of that stay, and more go home early.
@@ -104,6 +105,22 @@ def twins_go_home_early(c):
         expect(_twins_go_home_early(c, *policy, certain=True), f"{policy}: nothing was ever written back before a release")
     for preset in ("csm-none", "csm-ms"):
         expect(_twins_go_home_early(c, f"preset={preset}"), f"{preset}: nothing was ever written back before a release")
+
+
+def twins_are_bounded(c):
+    """Beyond twice the room a writer waits for what is on its way: pages homed at a node that stands still, at no more than that."""
+    home, writer = c.nodes[:2]
+    words = 8 * ROOM * PAGE // 8	# more than fits into the packs that may be under way
+    with region(c, "12M", "home=block", "around=off") as name, actors(name, writer) as (a,):
+        before = counters(writer)
+        with stands_still(home):
+            number = a.begin_blocked("dsm_release_wait_next", "fill", 0, words, 8, 1000)
+            grown = _grown(writer, before)
+        a.finish(number, 0, "stores")
+        left = grown["twins"] - grown["diffs"]
+        expect(2 * ROOM <= left <= 2 * ROOM + 1, f"{grown['twins']} twins, {grown['diffs']} diffs, with room for {ROOM}")
+        a.want(0, "release")
+        a.want(0, "verify", 0, words, 8, 1000)
 
 
 def twins_under_each_preset(c):

@@ -223,10 +223,10 @@ def rdma_device_removed(c):
         ranks(c, ["counter", name, 2, 20, 4])
 
 
-def rdma_node_killed_in_queues(c):
+def rdma_node_killed_in_queues(c, policy="sync=rdma"):
     """It held what others wait for; it stood between two others; it was only a former holder."""
     *rest, victim = living(c)
-    name = make_region(c, "1M", "sync=rdma")
+    name = make_region(c, "1M", policy)
     with actors(name, *rest) as others, actors(name, victim) as (v,):
         a, b = others[0], others[-1]
         held, between, former = range(4), range(10, 14), range(20, 24)

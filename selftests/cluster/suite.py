@@ -26,6 +26,11 @@ def rdma_lock_calls(c):
     rsync.rdma_lock_calls(c, "home=rr")
 
 
+def rdma_node_killed_in_queues(c):
+    """Behind a dead node no lock by atomics is passed on."""
+    rsync.rdma_node_killed_in_queues(c, "home=rr")
+
+
 def tests_of(preset):
     """Those for its kind of locks, and those for all."""
     settings = presets.PRESETS[preset]
@@ -33,6 +38,12 @@ def tests_of(preset):
     odd = (work.a_thread_computes_while_a_lock_comes,) if settings["consistency"] == "cashmere" else ()
     calls = rdma_lock_calls if settings["sync"] == "rdma" else work.lock_calls
     return (calls, *(test for test in TESTS if test not in odd))
+
+
+def losses_of(preset):
+    """Each of these kills a node too, and has guests of its own."""
+    rdma = presets.PRESETS[preset]["sync"] == "rdma"
+    return rdma_node_killed_in_queues if rdma else loss.killed_during_a_lock_wait, waits.killed_while_others_wait
 
 
 def run_under(preset, test):
@@ -49,3 +60,5 @@ def groups(part):
     number, parts = map(int, part.split("/"))
     for preset in tuple(presets.PRESETS)[number - 1::parts]:
         yield preset, {"nodes": 3, "disk": DISK_BYTES}, tuple(run_under(preset, test) for test in tests_of(preset))
+        for test in losses_of(preset):
+            yield preset, {"nodes": 3}, (run_under(preset, test),)

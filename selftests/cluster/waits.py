@@ -159,11 +159,12 @@ def faults_meet_at_the_nodes_lock(c, pages=512, most=20):
 
 
 def diffs_meet_faults_at_the_nodes_lock(c, pages=512, most=40):
-    """One thread of a home writes its pages, of which others have copies, while diffs of its other pages arrive."""
+    """One thread of a home writes its pages, of which others have copies, while diffs of its other pages arrive: each waits for the other."""
     home, other = c.nodes
     with region(c, "8M", "home=block", "around=off") as name, actors(name, home, other) as (a, b):
         half = pages // 2
         there = half * PAGE
+        met = dict.fromkeys(("ns_wait_page_lock", "ns_message_wait"), 0)
         a.want(0, "fill", 0, half, PAGE, 0)
         a.want(0, "release")
         for turn in range(1, most + 1):
@@ -178,11 +179,11 @@ def diffs_meet_faults_at_the_nodes_lock(c, pages=512, most=40):
             expect(grown["diffs_applied"] == half, f"turn {turn}: {grown['diffs_applied']} diffs arrived")
             expect(grown["write_faults"] == half, f"turn {turn}: {grown['write_faults']} pages took a fault")
             a.want(0, "release")
-            met = grown["ns_wait_page_lock"]
-            if met:
-                print(f"# {met} ns in turn {turn} of {half} faults and {half} diffs", flush=True)
+            met = {kind: ns + grown[kind] for kind, ns in met.items()}
+            if all(met.values()):
+                print(f"# {met} in {turn} turns of {half} faults and {half} diffs", flush=True)
                 return
-    expect(False, f"{most * half} faults and as many diffs never met")
+    expect(False, f"{most * half} faults and as many diffs: {met}")
 
 
 def killed_while_others_wait(c):

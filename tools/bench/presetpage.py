@@ -27,7 +27,8 @@ The columns of the Cashmere paper's table 4 and the breakdown of its figure 1, f
 
 *page locks* (``ns_wait_page_lock``) is what faults waited for a release of their own node that was just reading the page, for the page's
 lock in the kernel, which another thread had, or for the node's lock, one for all pages, below which the diffs that arrive are applied:
-faults and diffs meet there, as they do at the locks of pages in the paper. With one processor to a guest nobody ever waits for that lock.
+faults and diffs meet there, as they do at the locks of pages in the paper. What the diffs' handlers wait is ``ns_message_wait``, and no thread's
+time. With one processor to a guest nobody ever waits for that lock.
 
 .. begin run
 .. end run

@@ -58,6 +58,7 @@ static const struct {
 	{ DSM_STAT_NS_WAIT_BARRIER, "ns_wait_barrier" },
 	{ DSM_STAT_NS_WAIT_FLAG, "ns_wait_flag" },
 	{ DSM_STAT_NS_WAIT_PAGE_LOCK, "ns_wait_page_lock" },
+	{ DSM_STAT_NS_MESSAGE_WAIT, "ns_message_wait" },
 	{ DSM_STAT_MIGRATIONS, "migrations" },
 	{ DSM_STAT_MIGRATION_ATTEMPTS, "migration_attempts" },
 	{ DSM_STAT_MSGS_BELOW_256, "msgs_below_256" },

@@ -102,7 +102,7 @@ static bool is_outside(const char *control)
 {
 	struct dsm_ioc_node_info info = { .size = sizeof(info), .node = DSM_NODE_ANY };
 	int fd = open(control, O_RDWR | O_CLOEXEC);
-	bool outside = fd >= 0 && ioctl(fd, DSM_IOC_NODE_INFO, &info) < 0 && errno == ENOTCONN;
+	bool outside = fd >= 0 && !ioctl(fd, DSM_IOC_NODE_INFO, &info) && info.state == DSM_NODE_NONE;
 
 	if (fd >= 0)
 		close(fd);
