@@ -123,6 +123,18 @@ def parts_share_by_the_protocol(c):
             other = first.start(["/work/actor", name], stdin=True)
             other.wait(CALL_SECONDS)
             expect(other.status == 1 and "level=1" in other.err, f"a second process of a node: {other.err}")
+            # Who is told of no node finds the one that is left.
+            with actors(name, c.whole.nodes[0]) as (z,):
+                a.want(0, "lock", 7)
+                a.want(0, "write", 0, 6)
+                a.want(0, "unlock", 7)
+                z.want(0, "lock", 7)
+                z.read(0, 6)
+                z.want(0, "unlock", 7)
+                expect(z.id == c.count - 1, f"it became node {z.id}")
+                other = c.whole.nodes[0].start(["/work/actor", name], stdin=True)
+                other.wait(CALL_SECONDS)
+                expect(other.status == 1 and "none is free" in other.err, f"a process more than there are nodes: {other.err}")
 
 
 def parts_multicast_to_processes(c):

@@ -34,6 +34,7 @@ struct dsm {
 	unsigned int flags;	/* DSM_RDONLY as opened */
 	bool heap;		/* the region has heap=on */
 	char path[DSM_CONTROL_BYTES + 1 + DSM_NAME_MAX];
+	char asked[DSM_CONTROL_BYTES + 1 + DSM_NAME_MAX];	/* before a node of its own was looked for */
 	int rank, ranks, node;
 	int heap_ready;		/* atomic: the header was checked by this process */
 	struct dsm_lock_slot *table;	/* lock table; see table.h */

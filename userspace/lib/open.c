@@ -53,6 +53,7 @@ static int set_path(struct dsm *d, const char *region)
 		return ret;
 	if (!region) {
 		strcpy(d->path, control);
+		strcpy(d->asked, control);
 		return 0;
 	}
 	len = strlen(region);
@@ -61,6 +62,7 @@ static int set_path(struct dsm *d, const char *region)
 				     "dsm_open: \"%.64s\" is no region name (1 to %d of A-Za-z0-9._-)",
 				     region, DSM_NAME_MAX - 1);
 	snprintf(d->path, sizeof(d->path), "%s-%s", control, region);
+	strcpy(d->asked, d->path);
 	return 0;
 }
 
@@ -114,9 +116,9 @@ static int open_failed(const struct dsm *d, int err)
 	char control[DSM_CONTROL_BYTES];
 
 	if (err == EBUSY)
-		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: "
-				     "each is a participant of its own, which needs a node of its own (DSM_LOCAL_NODE)",
-				     d->path);
+		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: each is a "
+				     "participant of its own, which needs a node of its own (nodes=N of the module), of which none "
+				     "is free", d->path);
 	if (err == EACCES)
 		return dsm_error_set(err, "dsm_open: this user may not %s %s: be root, or let the administrator give a group "
 				     "access (gid= and mode= of dsmctl region create; chgrp for /dev/dsm)",
@@ -133,6 +135,29 @@ static int open_failed(const struct dsm *d, int err)
 			     d->path);
 }
 
+/*
+ * With level=1 a process needs one of the machine's nodes for itself: the first that is free, unless the environment says
+ * which. The file, or -1 with errno.
+ */
+static int try_open(struct dsm *d, const char *region, int mode)
+{
+	const char *chosen = getenv("DSM_LOCAL_NODE");
+	int fd = open(d->path, mode);
+	int k;
+
+	if (fd >= 0 || errno != EBUSY || !region || (chosen && *chosen))
+		return fd;
+	for (k = 1; k < DSM_LOCAL_NODES_MAX; k++) {
+		snprintf(d->path, sizeof(d->path), "/dev/dsm.%d-%s", k, region);
+		fd = open(d->path, mode);
+		if (fd >= 0)
+			return fd;
+	}
+	strcpy(d->path, d->asked);
+	errno = EBUSY;
+	return -1;
+}
+
 static int open_file(struct dsm *d, const char *region, unsigned int flags)
 {
 	int mode = (flags & DSM_RDONLY ? O_RDONLY : O_RDWR) | O_CLOEXEC;
@@ -140,7 +165,7 @@ static int open_file(struct dsm *d, const char *region, unsigned int flags)
 	struct timespec now, end;
 	int ret;
 
-	d->fd = open(d->path, mode);
+	d->fd = try_open(d, region, mode);
 	if (d->fd >= 0)
 		return 0;
 	if ((errno != ENOENT && errno != ENXIO) || !region || !(flags & DSM_CREATE))
@@ -152,7 +177,7 @@ static int open_file(struct dsm *d, const char *region, unsigned int flags)
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	end.tv_sec += APPEAR_SECONDS;
 	do {
-		d->fd = open(d->path, mode);
+		d->fd = try_open(d, region, mode);
 		if (d->fd >= 0)
 			return 0;
 		ret = errno;
@@ -255,7 +280,7 @@ static struct dsm *find_open(const struct dsm *wanted, int *ret)
 
 	*ret = 0;
 	for (d = handles; d; d = d->next)
-		if (!strcmp(d->path, wanted->path))
+		if (!strcmp(d->asked, wanted->asked))
 			break;
 	if (d && d->flags != wanted->flags) {
 		*ret = dsm_error_set(EBUSY, "dsm_open: %s is open in this process, %s", d->path,
