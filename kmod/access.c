@@ -28,21 +28,64 @@ static bool may_claim(const struct dsm_page *p)
 }
 
 /*
- * Twins cost memory, and are made faster than diffs get home: beyond twice the limit one more is not made while a
- * release is under way, which takes some. Those of pages that are pinned stay: without a release nobody waits.
+ * Twins cost memory, and are made faster than diffs get home. Beyond the limit what was written since the last release goes
+ * home early; beyond twice the limit one more is not made while some are on their way. Those of pages that their flush
+ * puts back, pinned or kept, do not count: they would stay.
  */
-static bool is_crowded(const struct dsm_node *n)
+static bool is_full(const struct dsm_node *n)
 {
 	const struct dsm_engine *e = n->engine;
 
-	return e->twins > 2 * n->twin_limit && e->rel_done != e->rel_seq;
+	return e->twins > n->twin_limit && e->n_dirty > (u64)e->n_dirty_again + n->twin_limit / 2;
+}
+
+/**
+ * dsm_access_crowded() - are there so many twins that no more are to be made?
+ * @n: node
+ *
+ * Context: engine lock held; without it for a hint.
+ * Return: true if so; a step makes it false, and wakes who waits for that.
+ */
+bool dsm_access_crowded(const struct dsm_node *n)
+{
+	const struct dsm_engine *e = n->engine;
+
+	return READ_ONCE(e->twins) > READ_ONCE(e->n_dirty_again) + 2ull * n->twin_limit &&
+	       READ_ONCE(e->rel_done) != READ_ONCE(e->rel_seq);
 }
 
 /* A process that ends writes very little, and may not wait. */
-static bool may_take_twin(const struct dsm_page *p)
+static bool must_wait(const struct dsm_page *p)
 {
-	return !(current->flags & PF_EXITING) && !dsm_page_is_sc(p) && p->home != dsm_page_node(p)->engine->self &&
-	       (p->state == DSM_PAGE_RD || p->state == DSM_PAGE_INV);
+	const struct dsm_node *n = dsm_page_node(p);
+
+	return !(current->flags & PF_EXITING) && !dsm_page_is_sc(p) && p->home != n->engine->self &&
+	       (p->state == DSM_PAGE_RD || p->state == DSM_PAGE_INV) && dsm_access_crowded(n);
+}
+
+static bool has_room(struct dsm_page *p)
+{
+	struct dsm_node *n = dsm_page_node(p);
+	bool room;
+
+	spin_lock(&n->lock);
+	room = !must_wait(p);
+	spin_unlock(&n->lock);
+	return room;
+}
+
+/* By itself, so that a thread's stack says what it waits for. */
+static noinline int wait_room(struct dsm_node *n, struct dsm_page *p, bool killable)
+{
+	u64 start = dsm_now_ns();
+	int ret;
+
+	if (killable)
+		ret = wait_event_killable(n->room, has_room(p));
+	else
+		ret = wait_event_interruptible(n->room, has_room(p));
+	atomic64_add(dsm_now_ns() - start, &n->stats.ns_wait_release);
+	return ret;
 }
 
 /* @waited_ns: for how long message handlers, or other threads' faults, had the node's lock. */
@@ -59,15 +102,15 @@ static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame, u
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	*waited_ns = dsm_step_begin(n, &acts);
-	if (write && may_take_twin(p) && is_crowded(n)) {
+	if (write && must_wait(p)) {
 		dsm_step_end(n, &acts);
 		return DSM_PAGE_NONE;
 	}
 	ahead = looks_around(r) && p->flags & DSM_PF_AHEAD;
 	ret = dsm_page_fault(n->engine, p, write, &acts);
 	fetching = looks_around(r) && dsm_page_fetching(p) && !(write && may_claim(p));
-	/* Beyond the limit what is dirty goes home early, in a release like any other (L27). */
-	if (n->engine->twins > n->twin_limit && n->engine->n_dirty > n->twin_limit / 2)
+	/* A release like any other (L27). */
+	if (is_full(n))
 		dsm_rel_request(n->engine, &acts);
 	dsm_step_end(n, &acts);
 	trace_dsm_fault(r->id, idx, write, ret);
@@ -194,7 +237,7 @@ static enum dsm_spin_kind kind_of_wait(const struct dsm_page *p)
 	return flags & DSM_PF_READ ? DSM_SPIN_READ : DSM_SPIN_PAGE;
 }
 
-static int wait_page(void *ctx, u32 idx, bool killable)
+static int wait_page(void *ctx, u32 idx, bool write, bool killable)
 {
 	struct dsm_region *r = ctx;
 	struct dsm_node *n = r->node;
@@ -208,7 +251,7 @@ static int wait_page(void *ctx, u32 idx, bool killable)
 	if (!p)
 		return 0;
 	if (page_settled(p))
-		return READ_ONCE(n->engine->twins) > 2 * n->twin_limit ? dsm_release_wait_next(n, killable) : 0;
+		return write && !has_room(p) ? wait_room(n, p, killable) : 0;
 	held = is_held(p);
 	dsm_recall_waiting(p, 1);
 	kind = kind_of_wait(p);

@@ -452,7 +452,7 @@ static void end_merges(struct batch *b, u32 first, u32 count)
 
 	for (i = first; i < first + count; i++) {
 		p = b->page[i];
-		dsm_shell_mm_ops.wait(p->space->shell, p->idx, true);
+		dsm_shell_mm_ops.wait(p->space->shell, p->idx, false, true);
 		spin_lock(&n->lock);
 		merged = dsm_live_merged(p);
 		spin_unlock(&n->lock);

@@ -199,7 +199,7 @@ static int touch_and_wait(struct dsm_region *r, u32 idx)
 	int ret;
 
 	while ((ret = touch(r, idx)) == DSM_PAGE_NONE)
-		dsm_shell_mm_ops.wait(r, idx, true);
+		dsm_shell_mm_ops.wait(r, idx, false, true);
 	return ret < 0 ? ret : 0;
 }
 

@@ -127,7 +127,7 @@ MODULE_PARM_DESC(lock_cap,
 unsigned int dsm_param_twins_max;
 module_param_named(twins_max, dsm_param_twins_max, uint, 0444);
 MODULE_PARM_DESC(twins_max,
-		 "twins beyond which pages are written back early, 0: an eighth of the memory (default: 0)");
+		 "twins beyond which pages are written back early, and beyond twice of which writers wait for that; 0: an eighth of the memory (default: 0)");
 
 unsigned int dsm_param_barrier_fanout = 8;
 module_param_named(barrier_fanout, dsm_param_barrier_fanout, uint, 0444);

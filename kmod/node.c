@@ -394,6 +394,7 @@ static void init_locks(struct dsm_node *n)
 	init_waitqueue_head(&n->changed);
 	for (i = 0; i < DSM_PAGE_QUEUES; i++)
 		init_waitqueue_head(&n->page_queues[i]);
+	init_waitqueue_head(&n->room);
 	INIT_LIST_HEAD(&n->arrivals);
 	spin_lock_init(&n->arrivals_lock);
 }

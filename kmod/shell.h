@@ -129,6 +129,7 @@ struct dsm_alarm {
  * @making:    held while a region appears, and while its device file goes
  * @losing:    held while locks, barriers and flags are told that a peer is lost: of one peer after the other
  * @page_queues: threads waiting for a page, by dsm_page_bucket()
+ * @room:      threads that need a twin more than there may be
  * @changed:   woken when membership changes, or @wishing is 0
  * @wishing:   callers that make regions or remove them
  * @flush_wq:  runs @flush_work
@@ -176,6 +177,7 @@ struct dsm_node {
 	struct mutex making;
 	struct mutex losing;
 	wait_queue_head_t page_queues[DSM_PAGE_QUEUES];
+	wait_queue_head_t room;
 	wait_queue_head_t changed;
 	atomic_t wishing;
 	struct workqueue_struct *flush_wq;
@@ -255,6 +257,9 @@ void dsm_recall_stop(struct dsm_node *n);
 void dsm_alarm_init(struct dsm_alarm *a, struct workqueue_struct *queue, work_func_t work);
 void dsm_alarm_set(struct dsm_alarm *a, u64 at_ns);
 void dsm_alarm_stop(struct dsm_alarm *a);
+
+/* ---- access.c ---- */
+bool dsm_access_crowded(const struct dsm_node *n);
 
 /* ---- pages.c ---- */
 int dsm_pages_init(void);
@@ -381,7 +386,6 @@ struct page *dsm_shell_frame_of(void *region, u32 idx);
 void dsm_regions_settle(struct dsm_node *n);
 int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit);
 int dsm_release_wait(struct dsm_node *n, bool silent);
-int dsm_release_wait_next(struct dsm_node *n, bool killable);
 static inline struct dsm_lock_owner dsm_shell_owner(const struct dsm_owner *o)
 {
 	return (struct dsm_lock_owner){ .file = o->file, .tgid = o->tgid, .tid = o->tid };

@@ -224,6 +224,8 @@ static bool carry_out(struct dsm_node *n, struct dsm_actions *acts)
 		wake_up_all(&n->page_queues[__ffs64(pages)]);
 		pages &= pages - 1;
 	}
+	if (wq_has_sleeper(&n->room) && !dsm_access_crowded(n))
+		wake_up_all(&n->room);
 	dsm_recall_run(n, acts);
 	if (acts->cast)
 		dsm_net_cast(n->net, acts->cast);

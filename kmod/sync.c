@@ -101,38 +101,6 @@ int dsm_release_wait(struct dsm_node *n, bool silent)
 	return wait.w.status;
 }
 
-/**
- * dsm_release_wait_next() - the oldest release under way is done
- * @n:        node
- * @killable: only fatal signals end it, else any signal does
- *
- * What is lost is left to be told to who waits for a release of its own.
- *
- * Context: process; waits for homes, bounded by the detection of their death.
- * Return: 0, also if there is none; -ERESTARTSYS.
- */
-int dsm_release_wait_next(struct dsm_node *n, bool killable)
-{
-	struct dsm_engine *e = n->engine;
-	struct dsm_wait wait;
-	u64 start;
-	bool done;
-	int ret;
-
-	dsm_wait_init(&wait);
-	spin_lock(&n->lock);
-	done = e->rel_done == e->rel_seq || dsm_rel_wait(e, e->rel_done + 1, &wait.w, NULL);
-	spin_unlock(&n->lock);
-	if (done)
-		return 0;
-	start = dsm_now_ns();
-	ret = killable ? wait_for_completion_killable(&wait.done) : wait_for_completion_interruptible(&wait.done);
-	if (ret && !forget(n, &wait))
-		ret = 0;
-	atomic64_add(dsm_now_ns() - start, &n->stats.ns_wait_release);
-	return ret;
-}
-
 static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait, int *status)
 {
 	struct dsm_actions acts;
@@ -172,7 +140,6 @@ void dsm_regions_settle(struct dsm_node *n)
 int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit)
 {
 	struct dsm_wait wait;
-	bool forgotten;
 	long left;
 
 	/* Whoever wrote what is lost is told at its next release. */
@@ -181,33 +148,22 @@ int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit)
 	left = wait_for_completion_killable_timeout(&wait.done, limit);
 	if (left > 0)
 		return 0;
-	spin_lock(&n->lock);
-	forgotten = dsm_waiter_cancel(n->engine, &wait.w);
-	spin_unlock(&n->lock);
-	if (forgotten)
+	if (forget(n, &wait))
 		return left ? -EINTR : -ETIMEDOUT;
-	wait_for_completion(&wait.done);
 	return 0;
 }
 
 /* For an answer of another machine: its death ends it too. */
 static int wait_answer(struct dsm_node *n, struct dsm_wait *wait)
 {
-	bool forgotten;
 	int err;
 
 	if (takes_no_signals())
 		err = wait_at_exit(&wait->done);
 	else
 		err = dsm_spin_sleep(n, DSM_SPIN_ANSWER, wait, true);
-	if (!err)
-		return wait->w.status;
-	spin_lock(&n->lock);
-	forgotten = dsm_waiter_cancel(n->engine, &wait->w);
-	spin_unlock(&n->lock);
-	if (forgotten)
+	if (err && forget(n, wait))
 		return -EINTR;
-	wait_for_completion(&wait->done);
 	return wait->w.status;
 }
 

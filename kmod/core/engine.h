@@ -472,7 +472,7 @@ struct dsm_letters {
  * @twins:       in use
  * @spaces:      hash of struct dsm_space by id
  * @dirty:       pages written since the last release opened
- * @n_dirty:     their number
+ * @n_dirty:     their number, and of these: that their flush put back, pinned or kept (@n_dirty_again)
  * @rel:         releases under way, by number modulo DSM_REL_SLOTS
  * @rel_seq:     number of the release opened last
  * @rel_done:    all releases up to here are done
@@ -556,7 +556,7 @@ struct dsm_engine {
 	struct hlist_head spaces[64];
 
 	struct dsm_page *dirty;
-	u32 n_dirty;
+	u32 n_dirty, n_dirty_again;
 
 	struct dsm_rel rel[DSM_REL_SLOTS];
 	u64 rel_seq;

@@ -109,7 +109,7 @@ static void open_release(struct dsm_engine *e, struct dsm_actions *acts)
 	rel->todo = NULL;
 	INIT_LIST_HEAD(&rel->notes);
 	e->dirty = NULL;
-	e->n_dirty = 0;
+	e->n_dirty = e->n_dirty_again = 0;
 	e->stats.releases++;
 	for (; p; p = next) {
 		next = p->next;
@@ -273,6 +273,15 @@ static void drop_twin(struct dsm_engine *e, struct dsm_page *p)
 	p->state = p->state == DSM_PAGE_WR ? DSM_PAGE_RD : DSM_PAGE_INV;
 }
 
+/* It may be written while it is flushed, or after that without a fault. */
+static void dirty_again(struct dsm_engine *e, struct dsm_page *p)
+{
+	u32 before = e->n_dirty;
+
+	dsm_dirty_add(e, p);
+	e->n_dirty_again += e->n_dirty - before;
+}
+
 static void wake_writers(const struct dsm_page *p, struct dsm_actions *acts)
 {
 	acts->wake_pages |= 1ull << dsm_page_bucket(p);
@@ -316,7 +325,7 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 	if (p->state == DSM_PAGE_HOMEW) {
 		p->flags &= ~DSM_PF_FLUSH;
 		if (pinned)
-			dsm_dirty_add(e, p);
+			dirty_again(e, p);
 		else
 			p->state = DSM_PAGE_HOME;
 		p->ver++;
@@ -353,7 +362,7 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 		return false;
 	}
 	if (pinned || p->flags & DSM_PF_KEPT) {
-		dsm_dirty_add(e, p);
+		dirty_again(e, p);
 		p->flags |= DSM_PF_KEEP;
 		*keep = true;
 	}

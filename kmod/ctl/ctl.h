@@ -28,7 +28,7 @@ struct io_uring_cmd;
  * @attaching: guards the step of @region from NULL; never held across a wait for the network
  * @region:    NULL until the file is attached, then constant until release; the file holds a
  *             reference and counts as one open of the region
- * @opener:    who opened it; of a release that @closing does
+ * @opener:    who opened it, set by the release
  * @closing:   does the release where the last reference was dropped by a kernel thread, which must not wait
  */
 struct dsm_file {

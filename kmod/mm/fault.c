@@ -58,7 +58,7 @@ static bool lock_with_right(struct dsm_mm *mm, u32 idx, struct page *frame,
 static vm_fault_t wait_for_right(struct vm_fault *vmf, struct dsm_mm *mm, u32 idx)
 {
 	const unsigned int user = FAULT_FLAG_INTERRUPTIBLE | FAULT_FLAG_USER;
-	bool killable = (vmf->flags & user) != user;
+	bool killable = (vmf->flags & user) != user, write = vmf->flags & FAULT_FLAG_WRITE;
 	struct file *file;
 
 	/* Such a task gets no more signals that could end the wait. */
@@ -66,7 +66,7 @@ static vm_fault_t wait_for_right(struct vm_fault *vmf, struct dsm_mm *mm, u32 id
 		return fault_error(mm, -EIO);
 
 	if (!(vmf->flags & FAULT_FLAG_ALLOW_RETRY)) {
-		if (mm->ops->wait(mm->ctx, idx, true))
+		if (mm->ops->wait(mm->ctx, idx, write, true))
 			return fault_error(mm, -EINTR);
 		return 0;
 	}
@@ -79,7 +79,7 @@ static vm_fault_t wait_for_right(struct vm_fault *vmf, struct dsm_mm *mm, u32 id
 	file = get_file(vmf->vma->vm_file);
 	release_fault_lock(vmf);
 	/* Ended by a signal or not: the core looks for signals, then faults again. */
-	mm->ops->wait(mm->ctx, idx, killable);
+	mm->ops->wait(mm->ctx, idx, write, killable);
 	fput(file);
 	return VM_FAULT_RETRY;
 }

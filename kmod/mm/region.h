@@ -29,7 +29,7 @@ enum dsm_right { DSM_RIGHT_NONE, DSM_RIGHT_READ, DSM_RIGHT_WRITE };
  *         -ENOMEM, -EHOSTDOWN (home lost), -EBUSY (it cannot be had now). On READ/WRITE *@frame is the page's frame,
  *         stable for the region's life.
  * @right: the right as of now, no side effects; called under the page lock.
- * @wait:  wait until a NONE may have changed. @killable: only fatal signals end it, else any
+ * @wait:  wait until a NONE may have changed. @write: of @fault. @killable: only fatal signals end it, else any
  *         signal does. 0, -EINTR/-ERESTARTSYS. Bounded by the death of the peer it depends on.
  * @around: which of the @n pages behind @idx may be mapped for reading along with it: @frames gets
  *         the frame of each or NULL. Return: how many places of @frames count
@@ -39,7 +39,7 @@ enum dsm_right { DSM_RIGHT_NONE, DSM_RIGHT_READ, DSM_RIGHT_WRITE };
 struct dsm_mm_ops {
 	int (*fault)(void *ctx, u32 idx, bool write, struct page **frame);
 	enum dsm_right (*right)(void *ctx, u32 idx);
-	int (*wait)(void *ctx, u32 idx, bool killable);
+	int (*wait)(void *ctx, u32 idx, bool write, bool killable);
 	u32 (*around)(void *ctx, u32 idx, u32 n, struct page **frames);
 	void (*around_again)(void *ctx, u32 idx, u32 n, struct page **frames);
 };

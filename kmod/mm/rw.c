@@ -37,7 +37,7 @@ static int get_right(struct dsm_mm *mm, struct kiocb *iocb, u32 idx, bool write,
 			return 0;
 		if (iocb->ki_flags & IOCB_NOWAIT)
 			return -EAGAIN;
-		if (mm->ops->wait(mm->ctx, idx, true))
+		if (mm->ops->wait(mm->ctx, idx, write, true))
 			return -EINTR;
 	}
 }

@@ -114,7 +114,7 @@ def twins_are_bounded(c):
     with region(c, "12M", "home=block", "around=off") as name, actors(name, writer) as (a,):
         before = counters(writer)
         with stands_still(home):
-            number = a.begin_blocked("dsm_release_wait_next", "fill", 0, words, 8, 1000)
+            number = a.begin_blocked("wait_room", "fill", 0, words, 8, 1000)
             grown = _grown(writer, before)
         a.finish(number, 0, "stores")
         left = grown["twins"] - grown["diffs"]

@@ -282,7 +282,8 @@ def asks_all(coordinator):
 
 def opens(node, name):
     """Can the region be opened there, or does only a member that is lost stand in the way?"""
-    return "No such device or address" not in node.run(["sh", "-c", f": </dev/dsm-{name}"]).err
+    err = node.run(["sh", "-c", f": </dev/dsm-{name}"]).err
+    return not err or "Host is down" in err
 
 
 def coordinator_killed_while_a_region_goes(c):
@@ -303,10 +304,35 @@ def coordinator_killed_while_a_region_goes(c):
             if used:
                 for node in others:
                     until(lambda node=node: opens(node, name), f"{name} is open on {last.name}, but not on {node.name}")
+                user.want(0, "write", user.id * PAGE, 1)
         if used:
             drop_region(c, name)
         for node in others:
             node.wait_for(["test", "!", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
+    work_goes_on(c)
+
+
+def two_killed_at_once(c):
+    """The coordinator and another one, of whom each holds what others wait for, and both are missing at a barrier."""
+    first, *rest, last = living(c)
+    with region(c, "1M", "home=rr") as name, actors(name, *rest) as others, actors(name, first, last) as (v, w):
+        v.want(0, "lock", 1)
+        w.want(0, "lock", 2)
+        waits = [(x, x.begin("lock", key, thread=key)) for x in others for key in (1, 2)]
+        waits += [(x, x.begin("barrier", 5, c.count, thread=3)) for x in others]
+        for x in others:
+            x.blocked("dsm_node_lock")
+            x.blocked("dsm_node_barrier")
+            x.settle()
+        since = clock.now()
+        for node in (first, last):
+            node.stop()
+        for node in (first, last):
+            node.kill()
+        for x, number in waits:
+            x.finish(number, -errno.EHOSTDOWN, "a wait for two dead nodes", bound(c, since))
+        for lost in (v.id, w.id):
+            check_loss_is_reported(c, rest, lost)
     work_goes_on(c)
 
 
@@ -354,7 +380,7 @@ def check_old_region(name, node, lost):
     cannot be opened at all because the lost id answered for its opens and closes."""
     try:
         with actors(name, node) as (v,):
-            v.want(0, "read", 0)
+            v.read(0, 5)
             v.want(SIGBUS, "read", lost)
     except GuestError as e:
         expect("Host is down" in str(e), f"opening a region with lost pages: {e}")

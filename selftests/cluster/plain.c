@@ -339,6 +339,12 @@ static void across(void)
 	value = *at;
 	CHECK((uint32_t)value && (uint32_t)value <= (uint32_t)ranks && value >> 32 && value >> 32 <= (uint64_t)ranks,
 	      "a store across two pages left %llx", (unsigned long long)value);
+	report(0, (uint32_t)value);
+	report(1, (uint32_t)(value >> 32));
+	meet();
+	for (i = 0; rank == 0 && i < ranks; i++)
+		CHECK(reported(i, 0) == (uint32_t)value && reported(i, 1) == value >> 32,
+		      "rank %ld sees another store across two pages than rank 0", i);
 	meet();
 }
 

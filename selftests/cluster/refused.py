@@ -11,6 +11,7 @@ import time
 
 from scene import CALL_SECONDS, Actor, actors, expect, name_of, ranks, region, status
 from vm import clock, image, kernels
+from vm.cluster import held_by_module
 
 OTHER_VERSION = 999
 TRAFFIC = ("qp", "cq", "mr", "pd", "cm_id")
@@ -45,8 +46,15 @@ def exchange_module(c, node, command):
 
 def rdma_objects(node):
     """How many RDMA objects the module holds."""
-    shown = [node.check(["rdma", "resource", "show", what]).out for what in TRAFFIC]
-    return sum("dsm" in line.replace("rdma", "") for s in shown for line in s.splitlines())
+    return sum(len(held_by_module(node.check(["rdma", "resource", "show", what]).out)) for what in TRAFFIC)
+
+
+def joining_without_a_word_on_authentication(c):
+    """Who loads the module has to say that the network is trusted."""
+    node = c.nodes[0]
+    r = node.run(["dsmctl", "join", "--listen", node.address])
+    expect(r.status and "insecure=1" in r.err, f"joined: {r}")
+    expect(node.read("/sys/class/dsm/dsm/state").strip() == "none", "a member all the same")
 
 
 def protocol(node):

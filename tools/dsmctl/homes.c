@@ -191,8 +191,9 @@ static int write_through(const char *path, const struct dsm_ioc_region_info *inf
 /* A file that was not there before, by a template for mkostemp(); @mode of the one that it replaces, or 0. */
 static FILE *open_new(char *name, mode_t mode)
 {
-	int fd = mkostemp(name, O_CLOEXEC);
+	int fd = mkostemp(name, O_CLOEXEC), err;
 	mode_t mask;
+	FILE *f;
 
 	if (fd < 0)
 		return NULL;
@@ -201,12 +202,14 @@ static FILE *open_new(char *name, mode_t mode)
 		umask(mask);
 		mode = 0666 & ~mask;
 	}
-	if (fchmod(fd, mode & 07777)) {
+	f = fchmod(fd, mode & 07777) ? NULL : fdopen(fd, "w");
+	if (!f) {
+		err = errno;
 		unlink(name);
 		close(fd);
-		return NULL;
+		errno = err;
 	}
-	return fdopen(fd, "w");
+	return f;
 }
 
 /* A file of that name, or that a link of that name leads to, is replaced whole, or left as it was. */

@@ -118,7 +118,7 @@ static const struct {
 	[DSM_STAT_ATOMICS_DOUBTED] = { "atomics_doubted", "atomics whose outcome was in doubt" },
 	[DSM_STAT_WRPROTECT_RUNS] = { "wrprotect_runs", "runs of pages made read-only, with one TLB flush" },
 	[DSM_STAT_ZAP_RUNS] = { "zap_runs", "runs of pages unmapped, likewise" },
-	[DSM_STAT_NS_MESSAGE_WAIT] = { "ns_message_wait", "of it: waiting for faults and releases" },
+	[DSM_STAT_NS_MESSAGE_WAIT] = { "ns_message_wait", "handlers waiting for the node's lock" },
 	[DSM_STAT_XFERS_FIRST] = { "xfers_first", "transfers of locks, barriers, directories sent while pages waited" },
 };
 

@@ -30,13 +30,19 @@ static const char help[] =
 	"Without a list of hosts: the nodes of this machine's cluster, at their addresses, or this\n"
 	"machine alone if it is in none.\n"
 	"DSM_SSH is the ssh command. If Slurm, PMIx, PMI or Open MPI started dsmrun, it becomes\n"
-	"the program, with their rank. The exit status is the highest of all processes.\n";
+	"the program, with their rank, unless it is a shell's. The exit status is the highest of all processes.\n";
 
 static int usage(const char *text, const char *word)
 {
 	fprintf(stderr, "dsmrun: %s%s\nTry: dsmrun --help\n", text, word);
 	return EXIT_USAGE;
 }
+
+struct options {
+	int n, ppn;
+	const char *hosts, *hostfile;
+	bool local, keep, together;
+};
 
 static int to_number(const char *text)
 {
@@ -50,9 +56,9 @@ static int to_number(const char *text)
  * Rank and size from the environment of an outer dsmrun or dsmvm, or of a process manager; the order is
  * that of libdsm. 0 if there is none, 1 if there is, -1 after a message if they make no sense: to start
  * all ranks then would start them once for each of the process manager's own. A manager's only process is a
- * shell, as srun --pty gives one: what it starts is started as from any other.
+ * shell if it has a terminal, as srun --pty gives one, or wants more processes: these are started as from any other.
  */
-static int started_by(int *rank, int *ranks)
+static int started_by(const struct options *o, int *rank, int *ranks)
 {
 	static const char *const names[][2] = {
 		{ "DSM_RANK", "DSM_RANKS" },
@@ -74,7 +80,7 @@ static int started_by(int *rank, int *ranks)
 		*rank = to_number(r);
 		*ranks = to_number(n);
 		if (*rank >= 0 && *rank < *ranks)
-			return !i || *ranks > 1;
+			return !i || *ranks > 1 || (o->n <= 1 && o->ppn <= 1 && !isatty(STDIN_FILENO));
 		fprintf(stderr, "dsmrun: %s=%s and %s=%s name no rank\n", names[i][0], r, names[i][1], n);
 		return -1;
 	}
@@ -98,12 +104,6 @@ static int become_program(struct plan *plan, int rank)
 	fprintf(stderr, "dsmrun: %s: %s\n", plan->argv[0], strerror(errno));
 	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
-
-struct options {
-	int n, ppn;
-	const char *hosts, *hostfile;
-	bool local, keep, together;
-};
 
 /* Returns the index of the program's name, or -(exit status) - 1. */
 static int parse(int argc, char **argv, struct options *o)
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 	plan.ppn = o.ppn;
 	plan.together = o.together;
 	plan.shares = 1;
-	ret = o.hosts || o.hostfile || o.local ? 0 : started_by(&rank, &ranks);
+	ret = o.hosts || o.hostfile || o.local ? 0 : started_by(&o, &rank, &ranks);
 	if (ret < 0)
 		return EXIT_FAILURE;
 	if (ret) {

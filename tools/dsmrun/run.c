@@ -252,27 +252,24 @@ static bool any_left(const struct run *run)
 static void attend(struct run *run)
 {
 	int streams = 2 * run->count;
+	nfds_t open, at;
 	int i;
 
 	for (start_more(run); any_left(run); start_more(run)) {
-		for (i = 0; i < streams; i++) {
-			run->fds[i].fd = *run->streams[i].fd;
-			run->fds[i].events = POLLIN;
-		}
-		run->fds[streams].fd = run->sigfd;
-		run->fds[streams].events = POLLIN;
-		if (poll(run->fds, (nfds_t)(streams + 1), -1) < 0) {
-			if (errno == EINTR)
+		/* Those that are open alone: poll() takes no more than there may be files. */
+		run->fds[0] = (struct pollfd){ .fd = run->sigfd, .events = POLLIN };
+		for (i = 0, open = 1; i < streams; i++)
+			if (*run->streams[i].fd >= 0)
+				run->fds[open++] = (struct pollfd){ .fd = *run->streams[i].fd, .events = POLLIN };
+		if (poll(run->fds, open, -1) < 0)
+			continue;
+		for (i = 0, at = 1; at < open; i++) {
+			if (*run->streams[i].fd != run->fds[at].fd)
 				continue;
-			fprintf(stderr, "dsmrun: poll: %s; ending all ranks\n", strerror(errno));
-			run->worst = EXIT_FAILURE;
-			signal_all(run, SIGTERM, false);
-			return;
-		}
-		for (i = 0; i < streams; i++)
-			if (run->fds[i].fd >= 0 && run->fds[i].revents)
+			if (run->fds[at++].revents)
 				read_stream(&run->streams[i]);
-		if (run->fds[streams].revents)
+		}
+		if (run->fds[0].revents)
 			handle_signal(run);
 		look_for_ends(run);
 	}

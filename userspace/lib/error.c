@@ -92,7 +92,7 @@ const char *dsm_error_hint(int err)
 		return "the last holder or another party ended inside; see dsm_lock_consistent(3)";
 	case EDQUOT:
 		return "too many requests of this kind are under way on this node; try again "
-		       "(locks: this user holds or waits for too many here; unlock some, or raise locks_per_user of dsm.ko)";
+		       "(too many locks that this user holds or waits for here: unlock some, or raise locks_per_user of dsm.ko)";
 	case EINTR:
 		return "a signal came first; call again";
 	case EDEADLK:

@@ -99,6 +99,21 @@ static int create_region(const char *region)
 	return 0;
 }
 
+static bool is_chosen(void)
+{
+	const char *node = getenv("DSM_LOCAL_NODE");
+
+	return node && *node;
+}
+
+/* Of the cluster that the file's node is in; 0: none. */
+static uint64_t cluster_of(int fd)
+{
+	struct dsm_ioc_node_info info = { .size = sizeof(info), .node = DSM_NODE_ANY };
+
+	return ioctl(fd, DSM_IOC_NODE_INFO, &info) < 0 ? 0 : info.cluster;
+}
+
 /* Without a cluster there are no regions either, not even the one called heap. */
 static bool is_outside(const char *control)
 {
@@ -117,8 +132,8 @@ static int open_failed(const struct dsm *d, int err)
 
 	if (err == EBUSY)
 		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: each is a "
-				     "participant of its own, which needs a node of its own (nodes=N of the module), of which none "
-				     "is free", d->path);
+				     "participant of its own, which needs a node of its own (nodes=N of the module), %s", d->path,
+				     is_chosen() ? "and DSM_LOCAL_NODE says that it is to be this one" : "of which none is free");
 	if (err == EACCES)
 		return dsm_error_set(err, "dsm_open: this user may not %s %s: be root, or let the administrator give a group "
 				     "access (gid= and mode= of dsmctl region create; chgrp for /dev/dsm)",
@@ -141,21 +156,29 @@ static int open_failed(const struct dsm *d, int err)
  */
 static int try_open(struct dsm *d, const char *region, int mode)
 {
-	const char *chosen = getenv("DSM_LOCAL_NODE");
-	int fd = open(d->path, mode);
-	int k;
+	int fd = open(d->path, mode), control, k;
+	uint64_t cluster;
 
-	if (fd >= 0 || errno != EBUSY || !region || (chosen && *chosen))
+	if (fd >= 0 || errno != EBUSY || !region || is_chosen())
 		return fd;
-	for (k = 1; k < DSM_LOCAL_NODES_MAX; k++) {
+	control = open("/dev/dsm", O_RDWR | O_CLOEXEC);
+	cluster = control < 0 ? 0 : cluster_of(control);
+	for (k = 1; k < DSM_LOCAL_NODES_MAX && cluster; k++) {
 		snprintf(d->path, sizeof(d->path), "/dev/dsm.%d-%s", k, region);
 		fd = open(d->path, mode);
+		if (fd >= 0 && cluster_of(fd) == cluster)
+			break;
+		/* A machine's nodes may be in different clusters. */
 		if (fd >= 0)
-			return fd;
+			close(fd);
+		fd = -1;
 	}
-	strcpy(d->path, d->asked);
+	if (control >= 0)
+		close(control);
+	if (fd < 0)
+		strcpy(d->path, d->asked);
 	errno = EBUSY;
-	return -1;
+	return fd;
 }
 
 static int open_file(struct dsm *d, const char *region, unsigned int flags)

@@ -62,7 +62,6 @@ struct dsm_parmacs_calls {
 	void (*cond_wait)(dsm_parmacs_cond *cond, dsm_parmacs_lock *lock);
 	void (*cond_signal)(dsm_parmacs_cond *cond);
 	void (*cond_broadcast)(dsm_parmacs_cond *cond);
-	long (*get_sub)(long *counter, long max, unsigned int parties);
 	void (*sem_init)(dsm_parmacs_sem *sem);
 	void (*sem_wait)(dsm_parmacs_sem *sem);
 	void (*sem_post)(dsm_parmacs_sem *sem);
@@ -71,6 +70,8 @@ struct dsm_parmacs_calls {
 	unsigned long (*clock)(void);
 	void (*roi_begin)(void);
 	void (*roi_end)(void);
+	/* Programs are built with a table that ends anywhere below: what is new comes last. */
+	long (*get_sub)(long *counter, long max, unsigned int parties);
 };
 
 /* Of each thread, so that it is not among the statics that workers get from their creator. */
