@@ -35,8 +35,8 @@ void thread_next_op(struct thread *t)
 void thread_give_up(struct thread *t, int status)
 {
 	say("%s fails with %d", thread_name(t), status);
-	/* Without a loss, or a thread that was killed, no call has a reason to fail. */
-	if (!(w.l->flags & LITMUS_ERRORS) || (w.crashed < 0 && !w.killed))
+	/* Without a loss, or a thread that was killed, a call has no reason to fail but a flag that is set already. */
+	if (!(w.l->flags & LITMUS_ERRORS) || (w.crashed < 0 && !w.killed && status != -EALREADY))
 		fail("%s gets error %d from operation %u", thread_name(t), status, t->pc);
 	t->status = status;
 	t->state = TS_DYING;
