@@ -472,7 +472,8 @@ struct dsm_letters {
  * @twins:       in use
  * @spaces:      hash of struct dsm_space by id
  * @dirty:       pages written since the last release opened
- * @n_dirty:     their number, and of these: that their flush put back, pinned or kept (@n_dirty_again)
+ * @n_dirty:     their number
+ * @n_dirty_again: of these: that their flush put back, pinned or kept
  * @rel:         releases under way, by number modulo DSM_REL_SLOTS
  * @rel_seq:     number of the release opened last
  * @rel_done:    all releases up to here are done
@@ -523,8 +524,7 @@ struct dsm_letters {
  * @idle_barriers: struct dsm_barrier without an episode, oldest first
  * @n_idle_barriers: length of @idle_barriers
  * @barrier_episodes: number of the episode begun last, of all keys managed here
- * @barrier_fanout: nodes that report directly to a barrier's manager, or to another node that
- *               passes reports on; set by the shell
+ * @barrier_fanout: nodes that report directly to a barrier's manager, or to who passes reports on; set by the shell
  * @barriers_dropped: nodes that may hold arrivals of a key that was forgotten here
  * @flags:       hash of struct dsm_flag, DSM_KEY_BUCKETS heads
  * @sc_recalls:  struct dsm_request: pages of consistency=sc that are to be given up
