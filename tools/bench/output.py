@@ -4,6 +4,15 @@
 
 import contextlib
 import os
+import signal
+import sys
+
+
+def unwind_on_signals():
+    """A terminating signal ends a run as Ctrl-C does: guests in order, and what was measured is written."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def check(parser, *paths):
