@@ -27,40 +27,10 @@ static bool may_claim(const struct dsm_page *p)
 	return dsm_policy_claims(&p->space->policy) && !dsm_page_moves(p) && !(p->flags & DSM_PF_HOMED);
 }
 
-/*
- * Twins cost memory, and are made faster than diffs get home. Beyond the limit what was written since the last release goes
- * home early; beyond twice the limit one more is not made while some are on their way. Those of pages that their flush
- * puts back, pinned or kept, do not count: they would stay.
- */
-static bool is_full(const struct dsm_node *n)
-{
-	const struct dsm_engine *e = n->engine;
-
-	return e->twins > n->twin_limit && e->n_dirty > (u64)e->n_dirty_again + n->twin_limit / 2;
-}
-
-/**
- * dsm_access_crowded() - are there so many twins that no more are to be made?
- * @n: node
- *
- * Context: engine lock held; without it for a hint.
- * Return: true if so; a step makes it false, and wakes who waits for that.
- */
-bool dsm_access_crowded(const struct dsm_node *n)
-{
-	const struct dsm_engine *e = n->engine;
-
-	return READ_ONCE(e->twins) > READ_ONCE(e->n_dirty_again) + 2ull * n->twin_limit &&
-	       READ_ONCE(e->rel_done) != READ_ONCE(e->rel_seq);
-}
-
 /* A process that ends writes very little, and may not wait. */
-static bool must_wait(const struct dsm_page *p)
+static bool must_wait(const struct dsm_engine *e, const struct dsm_page *p)
 {
-	const struct dsm_node *n = dsm_page_node(p);
-
-	return !(current->flags & PF_EXITING) && !dsm_page_is_sc(p) && p->home != n->engine->self &&
-	       (p->state == DSM_PAGE_RD || p->state == DSM_PAGE_INV) && dsm_access_crowded(n);
+	return !(current->flags & PF_EXITING) && dsm_rel_must_wait(e, p);
 }
 
 static bool has_room(struct dsm_page *p)
@@ -69,7 +39,7 @@ static bool has_room(struct dsm_page *p)
 	bool room;
 
 	spin_lock(&n->lock);
-	room = !must_wait(p);
+	room = !must_wait(n->engine, p);
 	spin_unlock(&n->lock);
 	return room;
 }
@@ -102,15 +72,14 @@ static int ask(struct dsm_region *r, u32 idx, bool write, struct page **frame, u
 	if (IS_ERR(p))
 		return PTR_ERR(p);
 	*waited_ns = dsm_step_begin(n, &acts);
-	if (write && must_wait(p)) {
+	if (write && must_wait(n->engine, p)) {
 		dsm_step_end(n, &acts);
 		return DSM_PAGE_NONE;
 	}
 	ahead = looks_around(r) && p->flags & DSM_PF_AHEAD;
 	ret = dsm_page_fault(n->engine, p, write, &acts);
 	fetching = looks_around(r) && dsm_page_fetching(p) && !(write && may_claim(p));
-	/* A release like any other (L27). */
-	if (is_full(n))
+	if (dsm_rel_is_due(n->engine))
 		dsm_rel_request(n->engine, &acts);
 	dsm_step_end(n, &acts);
 	trace_dsm_fault(r->id, idx, write, ret);

@@ -306,7 +306,7 @@ void dsm_engine_start(struct dsm_node *n)
 	n->engine->stats = stats;
 	n->engine->lock_cap = dsm_param_lock_cap;
 	n->engine->keep_after = min(dsm_param_keep_after, 3u);
-	n->engine->keep_twins = n->twin_limit / 4;
+	n->engine->twin_limit = dsm_param_twins_max ?: min_t(unsigned long, totalram_pages() / 8 / dsm_param_nodes, U32_MAX);
 	n->engine->move_after = dsm_param_move_after;
 	n->engine->barrier_fanout = clamp(dsm_param_barrier_fanout, 1u, (u32)DSM_MAX_NODES);
 	memset(n->peers, 0, sizeof(n->peers));
@@ -415,8 +415,6 @@ struct dsm_node *dsm_node_new(u32 number)
 	n->number = number;
 	if (number)
 		snprintf(n->suffix, sizeof(n->suffix), ".%u", number);
-	n->twin_limit = dsm_param_twins_max ?:
-			min_t(unsigned long, totalram_pages() / 8 / dsm_param_nodes, U32_MAX);
 	init_locks(n);
 	INIT_WORK(&n->flush_work, dsm_flush_worker);
 	dsm_control_init(n);

@@ -118,7 +118,6 @@ struct dsm_alarm {
  * @state:     enum dsm_membership; changed by compare-and-exchange
  * @membership: how many have ended, or came to nothing; changed while leaving
  * @last_region: highest region id ever seen; guarded by @regions_lock
- * @twin_limit: twins beyond which dirty pages are written back early, and beyond twice of which writers wait for that
  * @joined:    bitmap of members that finished joining; guarded by @lock
  * @unlucky:   numbers with which the last who had them did not get in: given out when no other is left; under @lock
  * @listed:    members by the coordinator's latest list, also those not up here yet; under @lock
@@ -166,7 +165,6 @@ struct dsm_node {
 	atomic_t state;
 	u32 membership;
 	u32 last_region;
-	u32 twin_limit;
 	u64 joined;
 	u64 unlucky;
 	u64 listed;
@@ -257,9 +255,6 @@ void dsm_recall_stop(struct dsm_node *n);
 void dsm_alarm_init(struct dsm_alarm *a, struct workqueue_struct *queue, work_func_t work);
 void dsm_alarm_set(struct dsm_alarm *a, u64 at_ns);
 void dsm_alarm_stop(struct dsm_alarm *a);
-
-/* ---- access.c ---- */
-bool dsm_access_crowded(const struct dsm_node *n);
 
 /* ---- pages.c ---- */
 int dsm_pages_init(void);

@@ -9,6 +9,7 @@
  */
 #include <linux/slab.h>
 #include "core/dir.h"
+#include "core/release.h"
 #include "ctl/trace.h"
 #include "shell.h"
 
@@ -224,7 +225,7 @@ static bool carry_out(struct dsm_node *n, struct dsm_actions *acts)
 		wake_up_all(&n->page_queues[__ffs64(pages)]);
 		pages &= pages - 1;
 	}
-	if (wq_has_sleeper(&n->room) && !dsm_access_crowded(n))
+	if (wq_has_sleeper(&n->room) && !dsm_rel_is_crowded(n->engine))
 		wake_up_all(&n->room);
 	dsm_recall_run(n, acts);
 	if (acts->cast)

@@ -483,7 +483,7 @@ struct dsm_letters {
  * @rel_conts:   struct dsm_lock or dsm_rlock: hand on or return the token after a release
  * @keep_after:  intervals in a row that wrote a page before it keeps its twin, 1 to 3; 0: never; set by the shell
  * @move_after:  versions in a row of one writer before its pages shall move there; 0: never; set by the shell
- * @keep_twins:  twins above which no page keeps its own; set by the shell
+ * @twin_limit:  twins that there shall be: release.c; set by the shell
  * @direct_runs: diffpath=auto: pages with at most so many changed runs are written directly; 0: only those that changed
  *               wholly; set by the shell at any time, read without the lock
  * @wr_runs_max: diffpath=write: the same; 0: as many as there can be
@@ -568,7 +568,7 @@ struct dsm_engine {
 
 	u32 keep_after;
 	u32 move_after;
-	u32 keep_twins;
+	u32 twin_limit;
 	u32 direct_runs;
 	u32 wr_runs_max;
 	struct dsm_pipe pipe[DSM_MAX_NODES];

@@ -172,10 +172,54 @@ bool dsm_rel_wait(struct dsm_engine *e, u64 target, struct dsm_waiter *w, int *s
 	return false;
 }
 
+/**
+ * dsm_rel_is_due() - shall what is dirty go home before anybody releases it?
+ * @e: engine
+ *
+ * Twins cost memory. Those of pages that their flush puts back, pinned or kept, stay whatever is released.
+ *
+ * Context: engine lock held.
+ * Return: true: dsm_rel_request() (L27).
+ */
+bool dsm_rel_is_due(const struct dsm_engine *e)
+{
+	return e->twins > e->twin_limit && e->n_dirty > (u64)e->n_dirty_again + e->twin_limit / 2;
+}
+
+/**
+ * dsm_rel_is_crowded() - are there so many twins that no more are to be made?
+ * @e: engine
+ *
+ * A program makes them faster than diffs get home: of twice as many as there shall be the next one is not made while a release
+ * is under way. Those that would stay do not count, as above.
+ *
+ * Context: engine lock held; without it for a hint.
+ * Return: true if so.
+ */
+bool dsm_rel_is_crowded(const struct dsm_engine *e)
+{
+	return READ_ONCE(e->twins) > READ_ONCE(e->n_dirty_again) + 2ull * e->twin_limit &&
+	       READ_ONCE(e->rel_done) != READ_ONCE(e->rel_seq);
+}
+
+/**
+ * dsm_rel_must_wait() - has a store to a page to wait until there is room for its twin?
+ * @e: engine
+ * @p: page
+ *
+ * Context: engine lock held.
+ * Return: true: until dsm_rel_is_crowded() is false.
+ */
+bool dsm_rel_must_wait(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return !dsm_page_is_sc(p) && p->home != e->self && (p->state == DSM_PAGE_RD || p->state == DSM_PAGE_INV) &&
+	       dsm_rel_is_crowded(e);
+}
+
 static bool may_keep(const struct dsm_engine *e, const struct dsm_page *p)
 {
 	return (p->state == DSM_PAGE_WR || p->state == DSM_PAGE_RD) && !p->space->closing &&
-	       e->keep_after && e->twins <= e->keep_twins;
+	       e->keep_after && e->twins <= e->twin_limit / 4;
 }
 
 static void stop_keeping(struct dsm_page *p)

@@ -32,6 +32,11 @@ u64 dsm_rel_request(struct dsm_engine *e, struct dsm_actions *acts);
 /* Wait for @target: true if done already (*status filled), else @w is queued. */
 bool dsm_rel_wait(struct dsm_engine *e, u64 target, struct dsm_waiter *w, int *status);
 
+/* Twins: is a release due that nobody asked for; are there too many; has a store to @p to wait for one less. */
+bool dsm_rel_is_due(const struct dsm_engine *e);
+bool dsm_rel_is_crowded(const struct dsm_engine *e);
+bool dsm_rel_must_wait(const struct dsm_engine *e, const struct dsm_page *p);
+
 /*
  * Next page to flush, or NULL. From here until dsm_rel_diffed()
  * (or a false from dsm_rel_downgraded()) writers wait.

@@ -393,7 +393,7 @@ void world_start(const struct litmus *l, const struct setting *s)
 		n->e.lock_cap = s->lock_cap;
 		n->e.keep_after = s->keep;
 		n->e.move_after = 1;
-		n->e.keep_twins = MAX_PAGES;
+		n->e.twin_limit = 4 * MAX_PAGES;
 		n->e.barrier_fanout = s->fanout;
 		n->losing = -1;
 		n->register_stamp = ++w.next_stamp;
