@@ -106,29 +106,25 @@ static bool is_chosen(void)
 	return node && *node;
 }
 
-/* Of the cluster that the file's node is in; 0: none. */
-static uint64_t cluster_of(int fd)
+/* What a node says of itself; false if this user may not ask it, or there is none. Leaves errno alone. */
+static bool ask_control(const char *control, struct dsm_ioc_node_info *info)
 {
-	struct dsm_ioc_node_info info = { .size = sizeof(info), .node = DSM_NODE_ANY };
-
-	return ioctl(fd, DSM_IOC_NODE_INFO, &info) < 0 ? 0 : info.cluster;
-}
-
-/* Without a cluster there are no regions either, not even the one called heap. */
-static bool is_outside(const char *control)
-{
-	struct dsm_ioc_node_info info = { .size = sizeof(info), .node = DSM_NODE_ANY };
+	int saved = errno;
 	int fd = open(control, O_RDWR | O_CLOEXEC);
-	bool outside = fd >= 0 && !ioctl(fd, DSM_IOC_NODE_INFO, &info) && info.state == DSM_NODE_NONE;
+	bool answered;
 
+	*info = (struct dsm_ioc_node_info){ .size = sizeof(*info), .node = DSM_NODE_ANY };
+	answered = fd >= 0 && !ioctl(fd, DSM_IOC_NODE_INFO, info);
 	if (fd >= 0)
 		close(fd);
-	return outside;
+	errno = saved;
+	return answered;
 }
 
 static int open_failed(const struct dsm *d, int err)
 {
 	char control[DSM_CONTROL_BYTES];
+	struct dsm_ioc_node_info info;
 
 	if (err == EBUSY)
 		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: each is a "
@@ -144,7 +140,8 @@ static int open_failed(const struct dsm *d, int err)
 		return dsm_error_set(err, "dsm_open: %s is missing: load the module "
 				     "(modprobe dsm insecure=1%s), then dsmctl join", control,
 				     strchr(control, '.') ? " nodes=N" : "");
-	if (is_outside(control))
+	/* Without a cluster there are no regions either, not even the one called heap. */
+	if (ask_control(control, &info) && info.state == DSM_NODE_NONE)
 		return dsm_error_set(ENOTCONN, "dsm_open: %s", d->path);
 	return dsm_error_set(err, "dsm_open: there is no region %s: see dsmctl region list",
 			     d->path);
@@ -156,25 +153,20 @@ static int open_failed(const struct dsm *d, int err)
  */
 static int try_open(struct dsm *d, const char *region, int mode)
 {
-	int fd = open(d->path, mode), control, k;
-	uint64_t cluster;
+	struct dsm_ioc_node_info first, other;
+	char control[DSM_CONTROL_BYTES];
+	int fd = open(d->path, mode), k;
 
-	if (fd >= 0 || errno != EBUSY || !region || is_chosen())
+	if (fd >= 0 || errno != EBUSY || !region || is_chosen() || !ask_control("/dev/dsm", &first))
 		return fd;
-	control = open("/dev/dsm", O_RDWR | O_CLOEXEC);
-	cluster = control < 0 ? 0 : cluster_of(control);
-	for (k = 1; k < DSM_LOCAL_NODES_MAX && cluster; k++) {
-		snprintf(d->path, sizeof(d->path), "/dev/dsm.%d-%s", k, region);
-		fd = open(d->path, mode);
-		if (fd >= 0 && cluster_of(fd) == cluster)
-			break;
+	for (k = 1; k < DSM_LOCAL_NODES_MAX && fd < 0; k++) {
+		snprintf(control, sizeof(control), "/dev/dsm.%d", k);
 		/* A machine's nodes may be in different clusters. */
-		if (fd >= 0)
-			close(fd);
-		fd = -1;
+		if (!ask_control(control, &other) || other.cluster != first.cluster)
+			continue;
+		snprintf(d->path, sizeof(d->path), "%s-%s", control, region);
+		fd = open(d->path, mode);
 	}
-	if (control >= 0)
-		close(control);
 	if (fd < 0)
 		strcpy(d->path, d->asked);
 	errno = EBUSY;
