@@ -519,6 +519,32 @@ static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16
 	return err;
 }
 
+static void set_still(struct dsm_region *r, bool still)
+{
+	spin_lock(&r->node->lock);
+	r->space->still = still;
+	spin_unlock(&r->node->lock);
+}
+
+/* What was written gets home. What a device writes after that stays here, as the next node that is asked may forget it all. */
+static int settle_last(struct dsm_region *r)
+{
+	int err = dsm_regions_settle_within(r->node, DSM_LAST_DIFFS);
+
+	if (err)
+		return err;
+	set_still(r, true);
+	/* And what a release had taken before. */
+	return dsm_regions_settle_within(r->node, DSM_LAST_DIFFS);
+}
+
+static void stays(struct dsm_region *r)
+{
+	dsm_dir_ending(r, false);
+	set_still(r, false);
+	atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0);
+}
+
 static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 {
 	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
@@ -549,7 +575,8 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 		 * that lives and does not answer.
 		 */
 		dsm_dir_ending(r, true);
-		if (dsm_regions_settle_within(n, DSM_LAST_DIFFS))
+		err = settle_last(r);
+		if (err)
 			err = say(msg, -EBUSY, "what a node wrote is not at its homes yet; try again");
 		else if (!dsm_rsync_settle(r))
 			err = say(msg, -EBUSY, "a lock of the region is held; end the programs that use it");
@@ -557,14 +584,11 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 					     !atomic_read(&r->transfers) && !READ_ONCE(r->space->fetching),
 					     LAST_FETCH))
 			err = say(msg, -EBUSY, "pages of the region are still being fetched; try again");
-		if (err) {
-			atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0);
-			dsm_dir_ending(r, false);
-		}
+		if (err)
+			stays(r);
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
-		dsm_dir_ending(r, false);
-		atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0);
+		stays(r);
 		break;
 	default:	/* DSM_CONTROL_APPLY_DESTROY, also of a creation that failed elsewhere */
 		if (atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING) > 0) {

@@ -203,6 +203,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @dir:     metadata=rdma
  * @moves:   home=migrate@barrier
  * @slots:   locks shared with processes, or NULL; set once
+ * @still:   it is about to go, or not: no write of this node to it is under way, nor sent any more; set by the shell
  * @closing: the region goes and nobody uses it: no page stays dirty; set by the shell
  * @all_told: every notice of this region that this node had to apply, it has applied; set by the
  *           shell for a region that this node knows from before its first use
@@ -225,7 +226,7 @@ struct dsm_space {
 	struct dsm_dir dir;
 	struct dsm_moves moves;
 	struct dsm_slots *slots;
-	bool closing;
+	bool still, closing;
 	bool all_told;
 	u64 told[DSM_TOLD_WORDS];
 	u32 busy;
@@ -546,8 +547,7 @@ struct dsm_engine {
 	u32 next_xid;
 	u32 losses;
 	u64 telling;
-	u32 lock_cap;
-	u32 lock_max;
+	u32 lock_cap, lock_max;
 	u32 flag_cap;
 	u32 log_cap;
 

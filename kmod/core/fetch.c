@@ -337,11 +337,11 @@ static int take_home(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 	return 0;
 }
 
-static bool may_grant(const struct dsm_page *p, u8 grant, u64 ver)
+static bool may_grant(const struct dsm_page *p, u8 grant)
 {
 	if (grant == DSM_GRANT_EXCLUSIVE)
 		return dsm_page_is_csm(p) && !dsm_page_has_word(p) && p->state == DSM_PAGE_FET &&
-		       p->csm & DSM_CSM_WRITER && ver >= p->need;
+		       p->csm & DSM_CSM_WRITER;
 	/* A break is only sent to who was granted the page. */
 	return (grant == DSM_GRANT_NONE || dsm_page_is_csm(p) || dsm_page_may_move(p)) &&
 	       !(p->csm & DSM_CSM_BREAK);
@@ -385,7 +385,7 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (body->status == DSM_PAGE_STATUS_WRITTEN &&
 	    (p->state != DSM_PAGE_FET || p->space->policy.fetch == DSM_FETCH_COPY))
 		return -EPROTO;
-	if (!may_grant(p, body->grant, ver))
+	if (!may_grant(p, body->grant))
 		return -EPROTO;
 	/* Neither its home nor this node must know that it may move (mutant M117). */
 	if (!body->loose && !(p->flags & DSM_PF_LOOSE))
@@ -403,6 +403,9 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 		dsm_count(e, p->space, page_transfers);
 	if (body->status == DSM_PAGE_STATUS_WRITTEN)
 		dsm_count(e, p->space, page_writes);
+	/* Nor is there one that a third node may have named. */
+	if (body->grant == DSM_GRANT_EXCLUSIVE)
+		p->need = min(p->need, ver);
 	install(e, p, ver, data, body->status == DSM_PAGE_STATUS_ZERO, acts);
 	/* Who had a copy before this node had one, it has seen itself. */
 	if (!dsm_page_has_word(p) || dsm_page_moves(p))

@@ -176,8 +176,8 @@ static bool may_take(const struct dsm_page *p, const struct dsm_wire_moved *move
 {
 	bool asked = p->state == DSM_PAGE_UPG || (p->state == DSM_PAGE_FET && !(p->flags & DSM_PF_AHEAD));
 
-	if (!dsm_page_may_move(p) || !asked || ver < p->need || moved->moves > DSM_MOVES_MAX ||
-	    p->csm & DSM_CSM_BREAK)
+	/* A home has all there is: a higher need is a third node's lie, and the home's word ends it. */
+	if (!dsm_page_may_move(p) || !asked || moved->moves > DSM_MOVES_MAX || p->csm & DSM_CSM_BREAK)
 		return false;
 	return moved->bytes != DSM_MOVED_NONE || (p->state == DSM_PAGE_UPG && p->ver == ver);
 }
@@ -219,6 +219,7 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 		       !dsm_page_moves(p) && !dsm_policy_moves_at_barriers(&p->space->policy));
 	p->home = e->self;
 	p->ver = ver;
+	p->need = min(p->need, ver);
 	if (dsm_page_is_csm(p))
 		p->sharers = le64_to_cpu(moved.sharers) & e->alive & ~(1ull << e->self);
 	p->nacks = moved.moves;

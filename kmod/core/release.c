@@ -366,6 +366,14 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 		wake_writers(p, acts);
 		return false;
 	}
+	/* Some may have forgotten it, and it may stay: what a device writes there is for later. */
+	if (p->space->still) {
+		p->flags &= ~DSM_PF_FLUSH;
+		dirty_again(e, p);
+		dsm_rel_page_done(e, p, 0, 0, acts);
+		wake_writers(p, acts);
+		return false;
+	}
 	if (p->state == DSM_PAGE_HOMEW) {
 		p->flags &= ~DSM_PF_FLUSH;
 		if (pinned)

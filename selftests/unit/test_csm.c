@@ -191,6 +191,19 @@ static void a_copy_that_alone_is_left_is_upgraded(void **state)
 	assert_int_equal(state_of(B, 6), DSM_PAGE_WR);
 }
 
+/* A third node told of a version that never was: the home, which has all there is, is not dropped for that. */
+static void reg_a_forged_version_does_not_part_a_node_from_its_home(void **state)
+{
+	world_load(B, 0, 0);
+	world_page(B, 0)->need = 1000;
+	dsm_page_invalidate(world_engine(B), world_page(B, 0));
+	world_store(B, 0, 0, 5);
+	assert_int_equal(state_of(B, 0), DSM_PAGE_EX);
+	assert_int_equal(world_page(B, 0)->need, world_page(B, 0)->ver);
+	assert_int_equal(world_load(C, 0, 0), 5);
+	assert_int_equal(world_load(B, 0, 0), 5);
+}
+
 static void a_pinned_exclusive_page_gets_a_twin_when_it_is_given_back(void **state)
 {
 	world_store(B, 0, 0, 1);
@@ -386,6 +399,7 @@ int main(void)
 		T(a_page_is_in_the_inbox_once),
 		T(an_exclusive_page_is_passed_by),
 		T(a_copy_that_alone_is_left_is_upgraded),
+		T(reg_a_forged_version_does_not_part_a_node_from_its_home),
 		T(a_pinned_exclusive_page_gets_a_twin_when_it_is_given_back),
 		T(pages_wanted_at_once_are_given_back_a_few_at_a_time),
 		T(copies_not_used_any_more_are_dropped),

@@ -293,6 +293,32 @@ static void reg_pinned_page_of_a_region_that_goes_is_not_sent(void **state)
 	assert_int_equal(((u8 *)world_page(A, 0)->frame)[0], 1);
 }
 
+/* Some homes may have forgotten it already; it may also stay after all. */
+static void reg_pinned_pages_of_a_region_about_to_go_wait(void **state)
+{
+	world_store(A, 0, 0, 1);
+	world_store(B, 0, 1, 1);
+	w.node[A].pinned[0] = true;
+	w.node[B].pinned[0] = true;
+	assert_int_equal(world_release(A), 0);
+	assert_int_equal(world_release(B), 0);
+	w.node[A].space.still = true;
+	w.node[B].space.still = true;
+	/* A device goes on. */
+	((u8 *)world_page(B, 0)->frame)[2] = 2;
+	assert_int_equal(world_release(A), 0);
+	assert_int_equal(world_release(B), 0);
+	assert_int_equal(world_engine(B)->stats.diffs, 1);
+	assert_int_equal(world_page(A, 0)->ver, 2);
+	assert_int_equal(world_engine(B)->n_dirty, 1);
+	w.node[A].space.still = false;
+	w.node[B].space.still = false;
+	w.node[B].pinned[0] = false;
+	assert_int_equal(world_release(B), 0);
+	assert_int_equal(((u8 *)world_page(A, 0)->frame)[2], 2);
+	assert_null(world_page(B, 0)->twin);
+}
+
 static void pinned_page_is_on_the_list_before_its_diff_is_made(void **state)
 {
 	struct dsm_page *p = world_page(B, 0);
@@ -530,6 +556,7 @@ int main(void)
 		T(start2, pinned_page_keeps_its_twin_and_stays_dirty),
 		T(start2, pinned_page_at_home_stays_dirty),
 		T(start2, reg_pinned_page_of_a_region_that_goes_is_not_sent),
+		T(start2, reg_pinned_pages_of_a_region_about_to_go_wait),
 		T(start2, pinned_page_is_on_the_list_before_its_diff_is_made),
 		T(start2, pinned_page_under_a_notice_keeps_its_twin),
 		cmocka_unit_test(home_lost_at_each_step_of_a_flush),
