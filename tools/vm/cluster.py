@@ -16,6 +16,7 @@
         c.nodes[2].kill()            # the machine is gone at once (QEMU is killed)
         c.nodes[1].stop(); c.nodes[1].cont()      # its processors stand still, and go on
         c.nodes[1].cut(); c.nodes[1].join()       # the switch drops its frames, silently
+        c.nodes[1].part(c.nodes[0])               # only those between two, until meet()
         c.nodes[1].carrier(False)                 # the cable is pulled: the guest sees it
         c.nodes[0].put("local/file", "/work/file"); c.nodes[0].read("/proc/slabinfo")
         c.nodes[0].wait_for(["test", "-e", "/dev/dsm-a"], 10)   # poll a command till it succeeds
@@ -211,6 +212,14 @@ class Node(Channel):
     def join(self):
         """Undo cut()."""
         self.cluster.switch_command(f"join {self.index}")
+
+    def part(self, other):
+        """Drop all frames between this node and another; both reach the rest."""
+        self.cluster.switch_command(f"part {self.index} {other.index}")
+
+    def meet(self, other):
+        """Undo part()."""
+        self.cluster.switch_command(f"meet {self.index} {other.index}")
 
     def carrier(self, on):
         """Pull the network cable, or put it back: the guest sees the link go and come."""

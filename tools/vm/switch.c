@@ -7,9 +7,10 @@
  * 4-byte big-endian length before each). It learns addresses and sends a frame only where it
  * must go, so that a guest is not woken for its neighbours' traffic. A port whose reader is
  * slow loses frames above a bound, as on a real switch. Lines on standard input cut a port
- * (`cut N`) and join it again (`join N`); `lose ATTRIBUTE N` lets the next N packets of RDMA's connection manager
- * with this attribute id be lost. Each is answered by `ok`; `left` by how many are still to be lost. The end of
- * standard input ends the switch. It needs no privilege and touches no network of the host.
+ * (`cut N`) and join it again (`join N`); `part N M` loses what goes between two ports, until `meet N M`; `lose ATTRIBUTE
+ * N` lets the next N packets of RDMA's connection manager with this attribute id be lost. Each is answered by `ok`; `left`
+ * by how many are still to be lost. The end of standard input ends the switch. It needs no privilege and touches no network
+ * of the host.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -37,6 +38,7 @@ struct port {
 	int listener;
 	int fd; /* -1 = nobody connected */
 	bool cut;
+	uint32_t apart; /* bits: other ports that nothing comes from */
 	uint8_t in[4 + FRAME_MAX_BYTES];
 	size_t in_len;
 	uint8_t *out; /* QUEUE_BYTES */
@@ -114,9 +116,9 @@ static void flush(struct port *p)
 	p->out_at = 0;
 }
 
-static void queue(struct port *p, const uint8_t *frame, size_t len)
+static void queue(struct port *p, int from, const uint8_t *frame, size_t len)
 {
-	if (p->fd < 0 || p->cut || p->out_len + len > QUEUE_BYTES)
+	if (p->fd < 0 || p->cut || p->apart & 1u << from || p->out_len + len > QUEUE_BYTES)
 		return;
 	if (p->out_at + p->out_len + len > QUEUE_BYTES) {
 		memmove(p->out, p->out + p->out_at, p->out_len);
@@ -160,7 +162,7 @@ static void forward(int from, const uint8_t *frame, size_t len)
 	to = dst[0] & 1 ? -1 : lookup(dst);
 	for (i = 0; i < ports_count; i++)
 		if (i != from && (to < 0 || to == i))
-			queue(&ports[i], frame, len);
+			queue(&ports[i], from, frame, len);
 }
 
 static void receive(int index)
@@ -195,6 +197,32 @@ static void receive(int index)
 	memmove(p->in, p->in + at, p->in_len);
 }
 
+static bool is_port(int number)
+{
+	return number >= 0 && number < ports_count;
+}
+
+static void set_apart(int port, int other, bool apart)
+{
+	uint32_t bit = 1u << other;
+
+	ports[port].apart = apart ? ports[port].apart | bit : ports[port].apart & ~bit;
+}
+
+/* False: it is not about two ports. */
+static bool part_or_meet(const char *line)
+{
+	char word[8];
+	int a, b;
+
+	if (sscanf(line, "%7s %d %d", word, &a, &b) != 3 || !is_port(a) || !is_port(b) ||
+	    (strcmp(word, "part") && strcmp(word, "meet")))
+		return false;
+	set_apart(a, b, !strcmp(word, "part"));
+	set_apart(b, a, !strcmp(word, "part"));
+	return true;
+}
+
 static void command(void)
 {
 	static char line[128];
@@ -209,11 +237,12 @@ static void command(void)
 	line[len] = 0;
 	while ((nl = strchr(line, '\n'))) {
 		*nl = 0;
-		if (sscanf(line, "cut %d", &port) == 1 && port >= 0 && port < ports_count)
+		if (sscanf(line, "cut %d", &port) == 1 && is_port(port))
 			ports[port].cut = true;
-		else if (sscanf(line, "join %d", &port) == 1 && port >= 0 && port < ports_count)
+		else if (sscanf(line, "join %d", &port) == 1 && is_port(port))
 			ports[port].cut = false;
-		else if (strcmp(line, "left") && sscanf(line, "lose %i %u", (int *)&doomed.attribute, &doomed.left) != 2)
+		else if (!part_or_meet(line) && strcmp(line, "left") &&
+			 sscanf(line, "lose %i %u", (int *)&doomed.attribute, &doomed.left) != 2)
 			exit(2);
 		if (strcmp(line, "left"))
 			puts("ok");
