@@ -34,6 +34,29 @@ static int nobody_opens(const char *path, int flags)
 	return child_status(pid);
 }
 
+/* As that user, who may use /dev/dsm; 0 or the errno. */
+static int nobody_creates(struct dsm_ioc_region *arg)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		become_nobody();
+		_exit(-create_region(arg, NULL, NULL));
+	}
+	return child_status(pid);
+}
+
+static int nobody_destroys(const char *name)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		become_nobody();
+		_exit(-destroy_region(name, NULL));
+	}
+	return child_status(pid);
+}
+
 static int info(int fd, struct dsm_ioc_region_info *arg, uint32_t id, uint32_t flags)
 {
 	memset(arg, 0, sizeof(*arg));
@@ -132,6 +155,89 @@ TEST_F(device, read_only_for_others_means_no_writing)
 	EXPECT_EQ(EACCES, nobody_opens("/dev/dsm-readable", O_RDWR));
 	EXPECT_EQ(EACCES, nobody_opens("/dev/dsm-readable", O_WRONLY));
 	EXPECT_EQ(0, destroy_region("readable", self->err));
+}
+
+/* Owner, group and others each have their own bits, be they more or fewer than those of the next. */
+TEST_F(device, group_and_owner_have_what_their_bits_say)
+{
+	static const struct {
+		uint32_t uid, gid, mode;
+		int error;
+	} cases[] = {
+		{ 0, NOBODY, 0660, 0 },
+		{ 0, NOBODY, 0606, EACCES },
+		{ NOBODY, NOBODY, 0066, EACCES },
+		{ NOBODY, 0, 0600, 0 },
+		{ 0, 0, 0660, EACCES },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dsm_ioc_region a = {
+			.name = "bits", .bytes = PAGE,
+			.uid = cases[i].uid, .gid = cases[i].gid, .mode = cases[i].mode,
+		};
+
+		ASSERT_EQ(0, create_region(&a, NULL, self->err));
+		/* What is seen is the module's look at them, and not only the file system's. */
+		ASSERT_EQ(0, chmod("/dev/dsm-bits", 0666));
+		EXPECT_EQ(cases[i].error, nobody_opens("/dev/dsm-bits", O_RDWR)) {
+			TH_LOG("case %zu", i);
+		}
+		EXPECT_EQ(0, destroy_region("bits", self->err));
+	}
+}
+
+/* A group may use /dev/dsm by chgrp: that gives it no rights to others' regions. */
+TEST_F(device, regions_are_destroyed_by_their_owner_or_root)
+{
+	struct dsm_ioc_region a = { .name = "own", .bytes = PAGE, .uid = -1, .gid = -1 };
+	struct stat st;
+
+	ASSERT_EQ(0, chown("/dev/dsm", -1, NOBODY));
+	EXPECT_EQ(EPERM, nobody_destroys(self->r.name));
+	EXPECT_EQ(0, stat(self->r.path, &st));
+	EXPECT_EQ(0, nobody_creates(&a));
+	EXPECT_EQ(0, stat("/dev/dsm-own", &st));
+	EXPECT_EQ(NOBODY, (int)st.st_uid);
+	EXPECT_EQ(NOBODY, (int)st.st_gid);
+	EXPECT_EQ(0, nobody_destroys("own"));
+	EXPECT_EQ(0, nobody_creates(&a));
+	EXPECT_EQ(0, destroy_region("own", self->err));
+	EXPECT_EQ(0, chown("/dev/dsm", -1, 0));
+}
+
+TEST_F(device, nobody_makes_regions_in_the_name_of_others)
+{
+	struct dsm_ioc_region a = { .name = "theirs", .bytes = PAGE, .uid = 0, .gid = -1 };
+	struct stat st;
+
+	ASSERT_EQ(0, chown("/dev/dsm", -1, NOBODY));
+	EXPECT_EQ(EPERM, nobody_creates(&a));
+	a.uid = -1;
+	a.gid = 0;
+	EXPECT_EQ(EPERM, nobody_creates(&a));
+	EXPECT_ERRNO(ENOENT, stat("/dev/dsm-theirs", &st));
+	EXPECT_EQ(0, chown("/dev/dsm", -1, 0));
+}
+
+/* Who may only read says nothing that changes something for others. */
+TEST_F(device, changes_need_a_file_that_is_open_for_writing)
+{
+	struct dsm_ioc_homes homes = { .size = sizeof(homes), .flags = DSM_HOMES_CLAIM };
+	struct dsm_ioc_region a = { .size = sizeof(a), .name = "unmade", .bytes = PAGE, .uid = -1, .gid = -1 };
+	int fd = open("/dev/dsm", O_RDONLY);
+
+	ASSERT_GE(fd, 0);
+	EXPECT_ERRNO(EACCES, ioctl(fd, DSM_IOC_REGION_CREATE, &a));
+	close(fd);
+	fd = open(self->r.path, O_RDONLY);
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(-EACCES, region_call(fd, DSM_IOC_UNCLAIM));
+	EXPECT_ERRNO(EACCES, ioctl(fd, DSM_IOC_HOMES, &homes));
+	close(fd);
+	EXPECT_EQ(0, nobody_opens("/sys/class/dsm/dsm/tunables/batch_max", O_RDONLY));
+	EXPECT_EQ(EACCES, nobody_opens("/sys/class/dsm/dsm/tunables/batch_max", O_WRONLY));
 }
 
 TEST_F(device, file_does_only_what_it_was_opened_for)
