@@ -275,6 +275,29 @@ TEST_F(uring, wrong_arguments)
 	EXPECT_EQ(-EPERM, unlock(self->r.fd, K));
 }
 
+/* Pinned for as long as the ring likes, they would be written behind the module's back. */
+TEST_F(uring, fixed_buffers_are_refused)
+{
+	struct iovec region = { (void *)self->p, 4 * PAGE };
+	struct iovec own = { aligned_alloc(PAGE, 4 * PAGE), 4 * PAGE };
+	int ret;
+
+	/* By kernel 6.12 as any long-term pin, by 6.1 since io_uring itself looks for files. */
+	ret = io_uring_register_buffers(&self->ring, &region, 1);
+	EXPECT_TRUE(ret == -EFAULT || ret == -EOPNOTSUPP) {
+		TH_LOG("untouched: %d", ret);
+	}
+	self->p[0] = 7;
+	ret = io_uring_register_buffers(&self->ring, &region, 1);
+	EXPECT_TRUE(ret == -EFAULT || ret == -EOPNOTSUPP) {
+		TH_LOG("touched: %d", ret);
+	}
+	EXPECT_EQ(0, region_call(self->r.fd, DSM_IOC_RELEASE));
+	EXPECT_EQ(7u, self->p[0]);
+	/* The ring takes others. */
+	EXPECT_EQ(0, io_uring_register_buffers(&self->ring, &own, 1));
+}
+
 TEST_F(uring, rings_that_are_refused)
 {
 	const unsigned int flags[] = { IORING_SETUP_IOPOLL, IORING_SETUP_SQPOLL };
