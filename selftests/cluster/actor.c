@@ -5,8 +5,8 @@
  *
  * A line is "THREAD NUMBER COMMAND ARGUMENTS"; each THREAD is a thread of this process that executes
  * its lines in order, and "THREAD" alone interrupts it with a signal. It answers "> NUMBER" when it begins and "< NUMBER RESULT VALUE MS" when it is done: RESULT is 0 or
- * a negative errno, -7 (SIGBUS's number) for an access that ended with SIGBUS. "! NUMBER TEXT" before is what
- * the library said of a call that failed. Never decides anything.
+ * a negative errno, -7 (SIGBUS's number) for an access that ended with SIGBUS, whose VALUE is where the signal says it
+ * was. "! NUMBER TEXT" before is what the library said of a call that failed. Never decides anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,10 +33,13 @@ static struct thread threads[THREADS];
 static pthread_mutex_t queues = PTHREAD_MUTEX_INITIALIZER;
 static __thread sigjmp_buf rescue;
 static __thread volatile sig_atomic_t may_fault;
+static __thread uintptr_t fault_at;
 
-static void on_sigbus(int number)
+static void on_sigbus(int number, siginfo_t *info, void *context)
 {
 	(void)number;
+	(void)context;
+	fault_at = (uintptr_t)info->si_addr;
 	if (may_fault)
 		siglongjmp(rescue, 1);
 	fail("SIGBUS where none was expected");
@@ -74,6 +77,7 @@ static int access_word(uint64_t offset, bool store, uint64_t *value)
 		return -EINVAL;
 	if (sigsetjmp(rescue, 1)) {
 		may_fault = 0;
+		*value = fault_at - (uintptr_t)dsm_base(d);
 		return -SIGBUS;
 	}
 	may_fault = 1;
@@ -125,6 +129,31 @@ static int from_disk(uint64_t offset, uint64_t bytes)
 	got = got < 0 ? -errno : (size_t)got == bytes ? 0 : -EIO;
 	close(fd);
 	return (int)got;
+}
+
+/* A system call that takes @bytes bytes at @offset to a file, or from one; or reads or writes them as the device's. */
+static int system_call(const char *what, uint64_t offset, uint64_t bytes)
+{
+	char *at = (char *)dsm_base(d) + offset, own[64] = "";
+	int fd = memfd_create("actor", 0);
+	ssize_t done = -1;
+
+	CHECK(bytes <= sizeof(own), "%lu bytes", bytes);
+	if (fd < 0 || ftruncate(fd, (off_t)bytes))
+		return -errno;
+	if (!strcmp(what, "call_write"))
+		done = write(fd, at, bytes);
+	else if (!strcmp(what, "call_read"))
+		done = read(fd, at, bytes);
+	else if (!strcmp(what, "call_pread"))
+		done = pread(dsm_fd(d), own, bytes, (off_t)offset);
+	else if (!strcmp(what, "call_pwrite"))
+		done = pwrite(dsm_fd(d), own, bytes, (off_t)offset);
+	else
+		fail("no command %s", what);
+	done = done < 0 ? -errno : (size_t)done == bytes ? 0 : -EIO;
+	close(fd);
+	return (int)done;
 }
 
 /* The same words, a power of two of them, each once and in no order that could be foreseen. */
@@ -222,6 +251,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return from_disk(a, b);
 	if (!strcmp(what, "scatter"))
 		return scatter(a, b, c, e, value);
+	if (!strncmp(what, "call_", 5))
+		return system_call(what, a, b);
 	if (!strncmp(what, "cond_", 5) || !strncmp(what, "sem_", 4))
 		return execute_wait(what, a, b);
 	*value = b;
@@ -286,7 +317,8 @@ static void hand_over(unsigned int number, const char *line)
 
 int main(int argc, char **argv)
 {
-	const struct sigaction bus = { .sa_handler = on_sigbus }, usr = { .sa_handler = on_sigusr };
+	const struct sigaction bus = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO };
+	const struct sigaction usr = { .sa_handler = on_sigusr };
 	char line[LINE_BYTES];
 
 	CHECK(argc == 2, "usage: actor REGION");

@@ -24,6 +24,17 @@ def work_goes_on(c, nodes=None, *policy):
         ranks(c, ["counter", name, 2, 20, 4], timeout=60, nodes=nodes)
 
 
+def check_lost_page(actor, offset):
+    """The signal says where; what the kernel does with the page itself fails as a bad pointer, or as the device's."""
+    for what, at in (("read", offset + 24), ("write", offset + 4088)):
+        said, _ = actor.want(SIGBUS, what, at)
+        expect(said == at, f"SIGBUS of a {what} at {at} says {said}")
+    for what in ("call_read", "call_write"):
+        actor.want(-errno.EFAULT, what, offset, 8)
+    for what in ("call_pread", "call_pwrite"):
+        actor.want(-errno.EHOSTDOWN, what, offset, 8)
+
+
 def killed_during_a_fault(c):
     *rest, victim = living(c)
     pages = len(rest) + 1
@@ -52,6 +63,9 @@ def killed_during_a_fault(c):
         for actor in all_actors:
             actor.want(0, "write", actor.id * PAGE + 8, 1)
         a.want(SIGBUS, "write", with_home_there, 1)
+        check_lost_page(a, with_home_there)
+        for what in ("call_read", "call_write", "call_pread", "call_pwrite"):
+            a.want(0, what, a.id * PAGE, 8)
     work_goes_on(c)
 
 
