@@ -7,6 +7,7 @@ peer_timeout_ms + 1 s; class Silence of scene.py says how that is measured.
 """
 import contextlib
 import errno
+import os
 import signal
 import time
 
@@ -16,6 +17,8 @@ from vm import clock
 from vm.channel import GuestError
 
 PAGE = 4096
+MANY = 20	# regions, which a joiner takes over one by one
+LATE_MS = 100	# of what it sends meanwhile, so that it takes its time
 
 
 def work_goes_on(c, nodes=None, *policy):
@@ -398,3 +401,116 @@ def check_old_region(name, node, lost):
             v.want(SIGBUS, "read", lost)
     except GuestError as e:
         expect("Host is down" in str(e), f"opening a region with lost pages: {e}")
+
+
+def carried(setter, waiter, keys):
+    """How many flags the third one, which reaches both, carries between them with what was written; all others fail."""
+    good = 0
+    for key in keys:
+        setter.want(0, "write", 0, 100 + key)
+        results = [setter.call("set", key)]
+        if not results[0]:
+            results.append(waiter.call("await", key))
+        expect(set(results) <= {0, -errno.EHOSTDOWN}, f"flag {key}: {[name_of(r) for r in results]}")
+        if results == [0, 0]:
+            waiter.read(0, 100 + key)
+            good += 1
+    return good
+
+
+def parted_from_one_of_two(c):
+    """Two nodes lose each other, a third one neither: what one has fails for the other, what the third has goes on.
+
+    Who waits behind the one that is apart waits until that has left, and no longer.
+    """
+    third, one, other = c.nodes
+    keys = range(4)
+    with region(c, "1M", "home=rr", "around=off") as name:
+        with actors(name, third, one, other) as (t, a, b):
+            # All know that these pages are not zero.
+            for x, page in ((a, 1), (b, 2)):
+                x.want(0, "write", page * PAGE, page)
+                x.want(0, "release")
+            for x in (t, a, b):
+                x.want(0, "acquire")
+            for key in keys:
+                a.want(0, "lock", key)
+                b.begin("lock", key, thread=4 + key)
+            b.blocked("dsm_node_lock")
+            b.settle()
+            since = clock.now()
+            one.part(other)
+            reading = [(a, a.begin("read", 2 * PAGE)), (b, b.begin("read", PAGE))]
+            for x, number in reading:
+                x.finish(number, SIGBUS, "read of a page of the node that is apart", bound(c, since))
+            for node, ident in ((one, b.id), (other, a.id)):
+                until(lambda node=node, ident=ident: peer(node, ident)["state"] == "lost",
+                      f"{node.name} still has node {ident}", bound(c, since).limit)
+            for x in (a, b):
+                expect(peer(third, x.id)["state"] == "up", f"{third.name} lost node {x.id}, which it reaches")
+            t.read(PAGE, 1)
+            t.read(2 * PAGE, 2)
+            expect(carried(a, b, range(50, 70)), "nothing went from one to the other by the third")
+            expect(carried(b, a, range(70, 90)), "nothing went back by the third")
+            for key in keys:
+                a.want(0, "unlock", key)
+            waits = [t.begin("lock", key, thread=4 + key) for key in keys]
+            b.leave()
+            other.check(["dsmctl", "leave", "--force"])
+            for key, number in zip(keys, waits):
+                got = t.end(number)[0]
+                expect(got in (0, -errno.EHOSTDOWN), f"lock {key}: {name_of(got)}")
+        other.meet(one)
+        other.check(["dsmctl", "join", "--listen", other.address, "--seed", third.address])
+        for node in c.nodes:
+            until(lambda node=node: status(node)["members"] == c.count, f"{node.name} does not know all members")
+    work_goes_on(c)
+
+
+@contextlib.contextmanager
+def late(node):
+    """All that a node sends is late in the block."""
+    node.run(["insmod", "/modules/sch_netem.ko"])	# may be there
+    netem = ["dev", "eth0", "root", "netem", "limit", "100000", "delay", f"{LATE_MS}ms"]
+    node.check(["tc", "qdisc", "add", *netem])
+    try:
+        yield
+    finally:
+        node.check(["tc", "qdisc", "del", *netem[:3]])
+
+
+def stalls_while_it_joins(c):
+    """A node that falls silent while it joins is lost like any other: it is told so, and the others have what they waited for."""
+    *rest, node = c.nodes
+    first = rest[0]
+    join = ["dsmctl", "join", "--listen", node.address, "--seed", first.address]
+    first.sh(f"for i in $(seq {MANY}); do dsmctl region create many$i 64K || exit; done")
+    for silence, end in ((node.stop, node.cont), (node.cut, node.join)):
+        node.check(["dsmctl", "leave", "--force"])
+        with region(c, "1M", "home=rr", nodes=rest) as name, actors(name, *rest) as others, late(node):
+            joining = node.start(join)
+            node.wait_for(["test", "-e", "/dev/dsm-many1"])
+            since = clock.now()
+            silence()
+            try:
+                expect(status(first)["members"] == len(rest), "it had joined when it fell silent")
+                # What makes regions waits for who joins, and so for its loss; who has them open for nobody.
+                made = first.start(["dsmctl", "region", "create", "meanwhile", "64K"])
+                for turn in range(10):
+                    for i, x in enumerate(others, turn * len(others)):
+                        x.want(0, "lock", 1)
+                        x.read(0, i)
+                        x.want(0, "write", 0, i + 1)
+                        x.want(0, "unlock", 1)
+                r = made.wait(bound(c, since).limit + CALL_SECONDS)
+                expect(not r.status, f"a region that was made while a node joined: {r}")
+            finally:
+                end()
+            r = joining.wait(bound(c, since).limit + CALL_SECONDS)
+            expect(r.status and os.strerror(errno.EHOSTDOWN) in r.err, f"joined, after it was silent: {r}")
+            expect(node.run(["sh", "-c", "ls /dev/dsm-many*"]).status, "regions are left where nobody joined")
+        node.check(join)
+        expect(status(first)["members"] == c.count, "it is no member")
+        first.check(["dsmctl", "region", "destroy", "meanwhile"])
+    first.sh(f"for i in $(seq {MANY}); do dsmctl region destroy many$i || exit; done")
+    work_goes_on(c)
