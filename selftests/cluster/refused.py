@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """Tests in which the module says no: to a node of another protocol version, to a user with too
-many locks. They see that it says why, and that all works as before afterwards."""
+many locks, or who is not a region's owner. They see that it says why, and that all works as before afterwards."""
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -175,3 +176,67 @@ def refused(actor, what, *args):
     said = actor.why(number)
     expect("too many locks" in said and "unlock some" in said and "locks_per_user" in said,
            f"the library says: {said}")
+
+
+def by_user(script):
+    """The words of a shell script that a user without rights runs."""
+    return ["su", "-s", "/bin/sh", "user", "-c", script.replace("dsmctl ", "/usr/local/bin/dsmctl ")]
+
+
+def another_users_region(c):
+    """A region is its owner's on each node, wherever it was made; who may use /dev/dsm has no rights to it by that."""
+    here, there = c.nodes[:2]
+    with region(c, "1M") as name:
+        for node in (here, there):
+            node.check(["chgrp", "user", "/dev/dsm"])
+        try:
+            for node in (here, there):
+                r = node.run(by_user(f": </dev/dsm-{name}"))
+                expect(r.status and "ermission denied" in r.err, f"opened by another user on {node.name}: {r}")
+                r = node.run(by_user(f"dsmctl region destroy {name}"))
+                expect(r.status and f"region {name} belongs to another user" in r.err,
+                       f"destroyed by another user on {node.name}: {r}")
+            here.check(by_user("dsmctl region create theirs 1M"))
+            there.wait_for(["test", "-e", "/dev/dsm-theirs"], CALL_SECONDS)
+            there.check(by_user("echo 1 >/dev/dsm-theirs"))
+            there.wait_for(by_user("dsmctl region destroy theirs"), CALL_SECONDS)
+        finally:
+            for node in (here, there):
+                node.check(["chgrp", "root", "/dev/dsm"])
+
+
+def default_sizes(node):
+    """MiB of /dev/dsm and of /dev/dsm-heap, as a node lists them."""
+    listed = json.loads(node.check(["dsmctl", "region", "list", "--json"]).out)
+    sizes = {r["name"]: r["bytes"] >> 20 for r in listed}
+    return sizes[""], sizes["heap"]
+
+
+def sizes_of_the_default_regions(c):
+    """What the node was loaded with that starts the cluster; nonsense is refused when loading."""
+    first, *others = c.nodes
+    usual, c.module_args = c.module_args, [*c.module_args, "default_mib=3", "heap_mib=5"]
+    there = default_sizes(first)
+    for node in c.nodes:
+        node.check(["dsmctl", "leave", "--force"])
+    try:
+        first.check(["rmmod", "dsm"])
+        for words in ("default_mib=0", "heap_mib=0", f"default_mib={1 << 24 | 1}"):
+            r = first.run(["insmod", "/modules/dsm.ko", words])
+            expect(r.status and "\ndsm " not in "\n" + first.read("/proc/modules"), f"loaded with {words}: {r}")
+        said = first.dmesg().count("dsm: default_mib and heap_mib must be 1 to")
+        expect(said == 3, f"the log says {said} times why not")
+        c.load([first])
+        c.join_all()
+        for node in c.nodes:
+            expect(default_sizes(node) == (3, 5), f"sizes on {node.name}: {default_sizes(node)}")
+            out = node.sh("dd if=/dev/dsm bs=4096 skip=767 2>/dev/null | wc -c").out
+            expect(out.split() == ["4096"], f"{out} bytes from the last page on, on {node.name}")
+    finally:
+        c.module_args = usual
+    for node in c.nodes:
+        node.check(["dsmctl", "leave", "--force"])
+    first.check(["rmmod", "dsm"])
+    c.load([first])
+    c.join_all()
+    expect(default_sizes(others[-1]) == there, f"sizes are {default_sizes(others[-1])}, before {there}")
