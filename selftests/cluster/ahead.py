@@ -51,6 +51,32 @@ def pages_are_read_without_the_home(c):
         a.want(0, "verify", 16, pages, PAGE, 9000)
 
 
+PIN_MIB = "/sys/module/dsm/parameters/pin_mib"
+UNPINNED = f"stay unregistered ({-errno.EDQUOT})"
+
+
+def pages_beyond_pin_mib_come_by_message(c):
+    """A home that may register less than a chunk has its pages asked for, and says so; with more room others are read."""
+    home, asker = c.nodes[0], c.nodes[1]
+    pages = 200
+    said, usual = home.dmesg().count(UNPINNED), home.read(PIN_MIB).strip()
+    home.sh(f"echo 1 >{PIN_MIB}")
+    try:
+        with region(c, "4M", "fetch=read,around=off") as name, actors(name, home, asker) as (a, b):
+            show(a, b, pages, 1000)
+            until(lambda: home.dmesg().count(UNPINNED) > said, f"{home.name} does not say \"{UNPINNED}\"")
+            before = [counters(n) for n in (home, asker)]
+            b.want(0, "verify", 0, pages, PAGE, 1000)
+            after = [counters(n) for n in (home, asker)]
+            expect(after[1]["page_reads"] == before[1]["page_reads"], "pages were read that are not registered")
+            served = after[0]["fetches_served"] - before[0]["fetches_served"]
+            expect(served >= pages, f"{served} of {pages} pages came by message")
+            expect(after[0]["chunks"] == before[0]["chunks"], "a chunk was registered that is larger than pin_mib")
+    finally:
+        home.sh(f"echo {usual} >{PIN_MIB}")
+    pages_are_read_without_the_home(c)
+
+
 FETCHES = ("fetch=read", "fetch=nocopy", "fetch=copy")
 AHEAD = ("prefetch_issued", "prefetch_hits", "prefetch_wasted", "read_faults")
 
