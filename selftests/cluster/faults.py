@@ -31,6 +31,7 @@ MESSAGES_STILL = "messages stand still"
 MANY = 4096	# pages, for which more is sent than a queue holds
 PAGE = 4096
 RESUME_SECONDS = 2.0	# parameter resume_ms
+RESUME_MS = "/sys/module/dsm/parameters/resume_ms"
 
 # Byte and bits of a header that are changed, and what the receiver says of it.
 LIES = (
@@ -480,3 +481,29 @@ def a_break_that_cannot_be_mended(c):
         b.join()
         wait_lost(c, [(b, status(a)["node"])], c.peer_timeout_ms / 1000 + 2)
     again(c, b)
+
+
+def a_break_without_time_to_mend_it(c):
+    """resume_ms=0, read when joining: a connection that fails is a peer that is lost, without silence; the peer hears so."""
+    a, b = living(c)[:2]
+    usual = b.read(RESUME_MS).strip()
+    b.sh(f"echo 0 >{RESUME_MS}")
+    try:
+        again(c, b)
+    finally:
+        b.sh(f"echo {usual} >{RESUME_MS}")
+    pairs = [(b, status(a)["node"]), (a, status(b)["node"])]
+    before = [resumes(n) for n in (a, b)]
+    with region(c, "1M", "home=rr") as name:
+        with actors(name, a, b) as (holder, actor):
+            holder.want(0, "lock", 1)
+            waiting = actor.begin_blocked("dsm_node_lock", "lock", 1)
+            fault(b, a, "break 1")
+            actor.finish(waiting, -errno.EHOSTDOWN, "lock of a node whose connection failed")
+            wait_lost(c, pairs, c.peer_timeout_ms / 1000 + 2)
+        for one, ident in pairs:
+            reason = peer(one, ident)["reason"]
+            expect("no heartbeat" not in reason, f"{one.name} lost node {ident} by its silence: {reason}")
+        expect([resumes(n) for n in (a, b)] == before, "connections were made anew")
+    again(c, b)
+    check_both_know(a, b)
