@@ -15,8 +15,7 @@
 
         c.nodes[2].kill()            # the machine is gone at once (QEMU is killed)
         c.nodes[1].stop(); c.nodes[1].cont()      # its processors stand still, and go on
-        c.nodes[1].cut(); c.nodes[1].join()       # the switch drops its frames, silently
-        c.nodes[1].part(c.nodes[0])               # only those between two, until meet()
+        c.nodes[1].cut(); c.nodes[1].join()       # the switch drops its frames, silently; part(), meet(): between two
         c.nodes[1].carrier(False)                 # the cable is pulled: the guest sees it
         c.nodes[0].put("local/file", "/work/file"); c.nodes[0].read("/proc/slabinfo")
         c.nodes[0].wait_for(["test", "-e", "/dev/dsm-a"], 10)   # poll a command till it succeeds
@@ -296,8 +295,7 @@ class Cluster:
     build: directory of the tree that has the module, in RELEASE/dsm.ko;
     peer_timeout_ms: None = the default, raised when guests outnumber processors;
     allow: regexes of kernel log lines that are provoked on purpose;
-    log_dir: where logs go, default a new directory below build/logs/vm;
-    progress: called with a line of text for a person who waits; None = silent.
+    log_dir: where logs go, default new below build/logs/vm; progress: called with a line for who waits, None = silent.
     """
 
     def __init__(self, nodes=2, cpus=1, mem="1G", kernel="6.12", dsm=True, regions=(), add=(),
