@@ -5,8 +5,9 @@
  *
  * In each round one rank holds a lock and gives it up only after the next rank, whose request for
  * the lock is pending all the time, has computed and has set a flag, all in one thread. What the
- * holder wrote must be there when the completion is. Other ranks meet them at a barrier, through
- * the ring too. Never uses a second thread.
+ * holder writes after that, when nothing but the lock is left to bring it, must be there when the
+ * completion is, in the place of copies that the next rank has. Other ranks meet them at a barrier,
+ * through the ring too. Never uses a second thread.
  */
 
 #include "ring.h"
@@ -72,15 +73,35 @@ static int threads(void)
 	return n;
 }
 
+/* The first word of a page after so many rounds. */
+static uint64_t value(uint64_t rounds, size_t page)
+{
+	return rounds ? rounds * 100 + page : 0;
+}
+
+/* Has this rank all that these rounds wrote, and no more? */
+static void look(uint64_t rounds, const char *when)
+{
+	uint64_t word;
+	size_t i;
+
+	for (i = 0; i < PAGES; i++) {
+		word = data[i * PAGE_BYTES / 8];
+		CHECK(word == value(rounds, i), "%s, after %lu rounds: page %zu is %lu, not %lu", when,
+		      rounds, i, word, value(rounds, i));
+	}
+}
+
 static void hold(uint64_t round)
 {
 	size_t i;
 
 	lock(d, LOCK_KEY + round);
-	for (i = 0; i < PAGES; i++)
-		data[i * PAGE_BYTES / 8] = round * 100 + i;
 	must(dsm_flag_set(d, HELD_KEY + round), "flag");
 	must(dsm_flag_wait(d, FLAG_KEY + round), "flag wait");
+	/* No flag is set any more, so what is written now goes with the lock or not at all. */
+	for (i = 0; i < PAGES; i++)
+		data[i * PAGE_BYTES / 8] = value(round + 1, i);
 	unlock(d, LOCK_KEY + round);
 }
 
@@ -90,6 +111,8 @@ static void overlap(uint64_t round)
 	size_t i;
 
 	must(dsm_flag_wait(d, HELD_KEY + round), "flag wait");
+	/* These are copies from now on, which a lock without an acquire would leave in place. */
+	look(round, "before the lock");
 	sqe = entry();
 	dsm_prep_lock(sqe, d, LOCK_KEY + round);
 	submit(sqe, LOCKED);
@@ -107,9 +130,7 @@ static void overlap(uint64_t round)
 	dsm_prep_prefetch(sqe, d, (void *)data, PAGES * PAGE_BYTES);
 	submit(sqe, FETCHED);
 	compute_until(FETCHED);
-	for (i = 0; i < PAGES; i++)
-		CHECK(data[i * PAGE_BYTES / 8] == round * 100 + i, "round %lu, page %zu: %lu", round, i,
-		      data[i * PAGE_BYTES / 8]);
+	look(round + 1, "with the lock");
 	sqe = entry();
 	dsm_prep_unlock(sqe, d, LOCK_KEY + round);
 	submit(sqe, UNLOCKED);
