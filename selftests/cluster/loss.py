@@ -19,6 +19,7 @@ from vm.channel import GuestError
 PAGE = 4096
 MANY = 20	# regions, which a joiner takes over one by one
 LATE_MS = 100	# of what it sends meanwhile, so that it takes its time
+FEW_SAMPLES = 10	# of counters, in the seconds that a loss takes; thousands are usual
 
 
 def work_goes_on(c, nodes=None, *policy):
@@ -211,6 +212,16 @@ def killed_during_a_release(c):
     work_goes_on(c)
 
 
+def check_sampled(watchers, letter, before):
+    """Each has read the counters some times more; how often so far."""
+    for watcher in watchers:
+        watcher.write(letter.encode())
+    now = [int(w.wait_line(rf"^{letter}: (\d+) samples$", CALL_SECONDS)[1]) for w in watchers]
+    for watcher, old, new in zip(watchers, before, now):
+        expect(new - old >= FEW_SAMPLES, f"{watcher.name()}: {new - old} samples")
+    return now
+
+
 def totals_outlive_a_node(c):
     """No counter runs backwards, also not for a moment, when a node is lost or one leaves."""
     *rest, victim = living(c)
@@ -228,10 +239,13 @@ def totals_outlive_a_node(c):
         victim.kill()
         check_loss_is_reported(c, rest, ident)
         check_growth(rest, before)
+        samples = check_sampled(watchers, "a", [0] * len(watchers))
     work_goes_on(c)
     # What a node itself counted outlives its membership.
     rest[-1].check(["dsmctl", "leave", "--force"])
     check_growth(rest, before)
+    samples = check_sampled(watchers, "b", samples)
+    print(f"# counters were read {' and '.join(map(str, samples))} times", flush=True)
     for watcher in watchers:
         watcher.close_input()
         r = watcher.wait(CALL_SECONDS)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * totals: reads this node's counters again and again until its input ends, and fails if one of them ever falls.
- * Never opens a region, so that a node can leave meanwhile.
+ * totals: reads this node's counters again and again until its input ends, and fails if one of them ever falls. A letter
+ * on its input asks how often they were read so far: "LETTER: N samples". Never opens a region, so that a node can leave
+ * meanwhile.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,18 @@ static void sample(int fd, uint64_t values[DSM_STAT_COUNT])
 	CHECK(!ioctl(fd, DSM_IOC_STATS, &arg), "DSM_IOC_STATS: %s", strerror(errno));
 }
 
+/* There is input: answer it; false: it has ended. */
+static bool answer(unsigned long samples)
+{
+	char letter;
+
+	if (read(STDIN_FILENO, &letter, 1) != 1)
+		return false;
+	printf("%c: %lu samples\n", letter, samples);
+	fflush(stdout);
+	return true;
+}
+
 int main(void)
 {
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -35,7 +48,7 @@ int main(void)
 	sample(fd, old);
 	puts("ready");
 	fflush(stdout);
-	while (!poll(&input, 1, 0)) {
+	while (!poll(&input, 1, 0) || answer(samples)) {
 		sample(fd, new);
 		samples++;
 		for (i = 0; i < DSM_STAT_COUNT; i++)
@@ -43,6 +56,6 @@ int main(void)
 			      (unsigned long long)old[i], (unsigned long long)new[i], samples);
 		memcpy(old, new, sizeof(old));
 	}
-	printf("%lu samples\n", samples);
+	CHECK(samples, "no sample was taken");
 	return 0;
 }
