@@ -7,6 +7,11 @@
  * its lines in order, and "THREAD" alone interrupts it with a signal. It answers "> NUMBER" when it begins and "< NUMBER RESULT VALUE MS" when it is done: RESULT is 0 or
  * a negative errno, -7 (SIGBUS's number) for an access that ended with SIGBUS, whose VALUE is where the signal says it
  * was. "! NUMBER TEXT" before is what the library said of a call that failed. Never decides anything.
+ * A line is "THREAD NUMBER COMMAND ARGUMENTS"; each THREAD is a thread of this process that executes its lines in order,
+ * and "THREAD" alone interrupts it with a signal. It answers "> NUMBER TID" when it begins, TID the kernel's number of
+ * that thread, and "< NUMBER RESULT VALUE MS" when it is done: RESULT is 0 or a negative errno, -7 (SIGBUS's number) for
+ * an access that ended with SIGBUS. "! NUMBER TEXT" before is what the library said of a call that failed. Never decides
+ * anything.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -106,6 +111,15 @@ static int access_many(const char *what, uint64_t offset, uint64_t count, uint64
 			return -EBADMSG;
 	}
 	return 0;
+}
+
+static int clear_flags(uint64_t first, uint64_t count)
+{
+	int ret = 0;
+
+	while (count-- && !ret)
+		ret = dsm_flag_clear(d, first++);
+	return ret;
 }
 
 static int many_barriers(uint64_t key, unsigned int parties, uint64_t count)
@@ -235,6 +249,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return dsm_flag_wait(d, a);
 	if (!strcmp(what, "clear"))
 		return dsm_flag_clear(d, a);
+	if (!strcmp(what, "clear_many"))
+		return clear_flags(a, b);
 	if (!strcmp(what, "acquire"))
 		return dsm_acquire(d);
 	if (!strcmp(what, "release"))
@@ -276,7 +292,7 @@ static void perform(const char *line)
 	int ret;
 
 	CHECK(sscanf(line, "%u %31s %lu %lu %lu %lu", &number, what, &a, &b, &c, &e) >= 2, "line %s", line);
-	printf("> %u\n", number);
+	printf("> %u %d\n", number, (int)gettid());
 	ret = execute(what, a, b, c, e, &value);
 	if (ret < 0 && ret != -SIGBUS)
 		printf("! %u %s\n", number, dsm_error());

@@ -96,6 +96,7 @@ def killed_during_a_lock_wait(c):
         v.settle()
         if b is not a:
             behind = [(b.begin("lock", key, thread=key - 5), key) for key in between]
+            b.blocked("dsm_node_lock")
             b.settle()
         since = clock.now()
         victim.kill()
@@ -124,10 +125,9 @@ def killed_during_a_barrier(c, *policy):
             waits += [(x, x.begin("barrier", key, parties + 1, thread=key)) for x in others]
         for key in range(3, 6):		# the victim is the one that is missing
             waits += [(x, x.begin("barrier", key, parties, thread=key)) for x in others]
-        for x in others:
+        for x in (*others, v):
             x.blocked("dsm_node_barrier")
             x.settle()
-        v.settle()
         since = clock.now()
         victim.kill()
         for x, number in waits:
@@ -349,12 +349,14 @@ def two_killed_at_once(c):
     with region(c, "1M", "home=rr") as name, actors(name, *rest) as others, actors(name, first, last) as (v, w):
         v.want(0, "lock", 1)
         w.want(0, "lock", 2)
-        waits = [(x, x.begin("lock", key, thread=key)) for x in others for key in (1, 2)]
-        waits += [(x, x.begin("barrier", 5, c.count, thread=3)) for x in others]
+        waits = []
         for x in others:
-            x.blocked("dsm_node_lock")
-            x.blocked("dsm_node_barrier")
+            locks = [x.begin("lock", key, thread=key) for key in (1, 2)]
+            barrier = x.begin("barrier", 5, c.count, thread=3)
+            x.blocked("dsm_node_lock", *locks)
+            x.blocked("dsm_node_barrier", barrier)
             x.settle()
+            waits += [(x, number) for number in (*locks, barrier)]
         since = clock.now()
         for node in (first, last):
             node.stop()

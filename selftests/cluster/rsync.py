@@ -245,6 +245,7 @@ def rdma_node_killed_in_queues(c, policy="sync=rdma"):
             x.blocked("dsm_node_lock")
             x.settle()
         behind = [b.begin("lock", key, thread=key - 5) for key in between] if b is not a else []
+        b.blocked("dsm_node_lock")
         b.settle()
         since = clock.now()
         victim.kill()

@@ -21,6 +21,8 @@ SIGBUS = -7
 CALL_SECONDS = 60
 # How many times as long as usual programs may take for the same reason.
 PATIENCE = 4
+# First flag and their number, of which nobody sets one: that a node of four manages none of them is as good as impossible.
+SETTLE_FLAGS = 900000, 64
 # How much later than the bound on a peer's silence a survivor may get its error.
 LATE_SECONDS = 1.0
 TUNABLES = "/sys/class/dsm/dsm/tunables"
@@ -81,6 +83,7 @@ class Actor:
     def __init__(self, node, region, user=None, fast=True):
         self.node = node
         self.calls = itertools.count(1)
+        self.threads = {}	# of calls whose end nobody has heard of: who executes it, as the kernel numbers threads
         words = ["/work/actor", region] if fast else ["env", "DSM_NO_FAST_LOCK=1", "/work/actor", region]
         if user:
             words = ["su", "-s", "/bin/sh", user, "-c", "exec " + " ".join(words)]
@@ -92,7 +95,7 @@ class Actor:
         number = next(self.calls)
         words = " ".join(str(a) for a in (thread, number, what, *args))
         self.job.write(words.encode() + b"\n")
-        self.job.wait_line(rf"^> {number}$", CALL_SECONDS)
+        self.threads[number] = self.job.wait_line(rf"^> {number} (\d+)$", CALL_SECONDS)[1]
         return number
 
     def end(self, number, timeout=CALL_SECONDS):
@@ -101,7 +104,9 @@ class Actor:
         return int(m[1]), int(m[2]), int(m[3])
 
     def _ended(self, number, timeout):
-        return self.job.wait_line(rf"^< {number} (\S+) (\d+) (\d+)$", timeout)
+        m = self.job.wait_line(rf"^< {number} (\S+) (\d+) (\d+)$", timeout)
+        self.threads.pop(number, None)
+        return m
 
     def why(self, number):
         """What the library said of a call that failed."""
@@ -136,27 +141,26 @@ class Actor:
         value, _ = self.want(0, "read", offset)
         expect(value == want, f"word at {offset} on {self.node.name}: {value}, not {want}")
 
-    def blocked(self, function, timeout=CALL_SECONDS):
-        """Wait until one of the threads sleeps inside a function of the module."""
+    def blocked(self, function, *numbers):
+        """Wait until each of these calls, or of all that are pending, sleeps inside a function of the module."""
+        numbers = numbers or [n for n in self.threads if self.pending(n)]
+        expect(numbers, f"no call of the actor on {self.node.name} is pending")
         # A thread's stack can be read only while it does not run.
-        script = 'grep -q " $1+" /proc/$0/task/*/stack'
-        end = clock.now() + timeout
-        while self.node.run(["sh", "-c", script, str(self.job.pid), function]).status:
-            expect(clock.now() < end,
-                   f"no thread of the actor on {self.node.name} came to wait in {function} "
-                   f"within {timeout} s; its output:\n{self.job.out[-500:]}")
-            time.sleep(0.02)
+        look = ["sh", "-c", 'for thread do grep -q " $0+" /proc/$thread/stack || exit; done', function]
+        look += [self.threads[n] for n in numbers]
+        expect(comes(lambda: not self.node.run(look).status),
+               f"not all of calls {numbers} of the actor on {self.node.name} came to wait in {function}; "
+               f"its output:\n{self.job.out[-500:]}")
 
     def begin_blocked(self, function, what, *args, thread=0):
         """Begin a call and wait until it sleeps; its number."""
         number = self.begin(what, *args, thread=thread)
-        self.blocked(function)
+        self.blocked(function, number)
         return number
 
     def settle(self, thread=15):
-        """All that this node asked others before has arrived: messages overtake nothing."""
-        for key in range(12):
-            self.want(0, "clear", 900000 + key, thread=thread)
+        """All that this node asked others before has arrived: messages overtake nothing, and each node manages some of these flags."""
+        self.want(0, "clear_many", *SETTLE_FLAGS, thread=thread)
 
     def interrupt(self, number, thread=0, timeout=CALL_SECONDS):
         """Send signals to a thread until its call ends; its result."""
