@@ -122,6 +122,21 @@ static int clear_flags(uint64_t first, uint64_t count)
 	return ret;
 }
 
+/* @count keys, @step apart, one after the other; *@key: the last one. */
+static int lock_each(uint64_t first, uint64_t count, uint64_t step, uint64_t *key)
+{
+	uint64_t i;
+	int ret = 0;
+
+	for (i = 0; i < count && !ret; i++) {
+		*key = first + i * step;
+		ret = dsm_lock(d, *key);
+		if (!ret)
+			ret = dsm_unlock(d, *key);
+	}
+	return ret;
+}
+
 static int many_barriers(uint64_t key, unsigned int parties, uint64_t count)
 {
 	int ret = 0;
@@ -237,6 +252,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 	}
 	if (!strcmp(what, "unlock"))
 		return dsm_unlock(d, a);
+	if (!strcmp(what, "lock_each"))
+		return lock_each(a, b, c, value);
 	if (!strcmp(what, "consistent"))
 		return dsm_lock_consistent(d, a);
 	if (!strcmp(what, "barrier"))

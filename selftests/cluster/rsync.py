@@ -14,6 +14,7 @@ from vm import clock
 EPISODES = 200
 PAGE, CHUNK = 4096, 512		# the latter in pages
 KEYS_BESIDE = 8		# some have their word at the node whose pages come
+KILLED_KEYS = 6		# of each region, whose words are among the next one's first
 
 
 def rdma_counters_under_locks(c):
@@ -150,15 +151,22 @@ def rdma_locks_go_before_pages(c):
     raise AssertionError(f"{tries} times no atomic of {KEYS_BESIDE} locks went before a READ")
 
 
-def rdma_regions_come_and_go(c, policy="sync=rdma"):
-    """Words are given back: their next keys begin as new ones."""
-    for turn in range(6):
+def rdma_regions_come_and_go(c, policy="sync=rdma", keys=20, turns=6):
+    """Words are given back: their next keys begin as new ones, also where the last one's holder was killed."""
+    count = len(c.nodes)
+    for turn in range(1, turns + 1):
         with region(c, "64K", policy) as name, actors(name, *c.nodes) as players:
-            for key in range(20):
-                player = players[(key + turn) % len(players)]
-                player.want(0, "lock", key)
-                player.want(0, "write", 8 * key, turn)
-                player.want(0, "unlock", key)
+            calls = [(x, x.begin("lock_each", first, keys // count, count)) for first, x in enumerate(players)]
+            for x, number in calls:
+                x.finish(number, 0, f"its share of {keys} locks of region {turn}")
+            for key in range(KILLED_KEYS):
+                one, other = (players[(key + turn + more) % count] for more in range(2))
+                one.want(0, "lock", key)
+                one.want(0, "write", 8 * key, turn)
+                one.want(0, "unlock", key)
+                # It is killed with it at the end of the block.
+                other.want(0, "lock", key)
+                other.read(8 * key, turn)
 
 
 def _node_joins_later(c, policy):
@@ -336,6 +344,7 @@ def rdma_killed_during_a_barrier(c):
 
 
 ARRAY = "sync=rdma,algo=array,home=rr"
+ARRAYS = 1024	# DSM_ARRAYS: locks of this kind that a node manages at most
 
 
 def array_locks(c):
@@ -345,7 +354,8 @@ def array_locks(c):
     rdma_lock_calls(c, ARRAY)
     rdma_locks_bring_data(c, ARRAY)
     rdma_killed_holding_a_lock(c, ARRAY)
-    rdma_regions_come_and_go(c, ARRAY)
+    # More keys than there are arrays, of which a region has no more than a fifth.
+    rdma_regions_come_and_go(c, ARRAY, keys=ARRAYS * len(c.nodes) // 5, turns=8)
     work.barriers_whole_subsets_several_keys(c, ARRAY)
 
 
