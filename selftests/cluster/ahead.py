@@ -4,18 +4,20 @@
 
 Asks the counters how many pages were asked for and used, never how long it took.
 """
+import contextlib
 import errno
 
-from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, make_region,
-                   ranks, region, status, sums, tuned, until)
+from loss import asks_all
+from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, counters, expect, make_region,
+                   ranks, region, stands_still, status, sums, tuned, until)
 from vm import clock
 
 PAGE = 4096
 
 
-def show(a, b, pages, value):
-    """One writes the first word of the first pages, value and up, and the other knows of it."""
-    a.want(0, "fill", 0, pages, PAGE, value)
+def show(a, b, pages, value, first=0):
+    """One writes the first word of pages, value and up, and the other knows of it."""
+    a.want(0, "fill", first * PAGE, pages, PAGE, value)
     a.want(0, "release")
     b.want(0, "acquire")
 
@@ -100,17 +102,50 @@ class Ahead:
         return issued, hits, wasted, faults
 
 
+def registered(home, chunks, policy):
+    """Wait until it has registered so many chunks, if pages come by that."""
+    if policy == "fetch=read":
+        until(lambda: counters(home)["chunks"] >= chunks, "the home registers too little")
+
+
+class InVain:
+    """Pages are asked for whose home stands still: one by a thread, which waits for it, those behind it by a hint."""
+
+    def __init__(self, b, first, pages):
+        self.node, self.pages = b.node, pages
+        self.before = counters(b.node)
+        b.begin_blocked("dsm_fault_page", "read", first * PAGE, thread=1)
+        b.want(0, "prefetch", (first + 1) * PAGE, (pages - 1) * PAGE)
+        self.are_under_way()
+
+    def are_under_way(self):
+        after = counters(self.node)
+        issued, came = (after[k] - self.before[k] for k in ("prefetch_issued", "page_transfers"))
+        expect(issued > self.pages // 2 and not came, f"{issued} of {self.pages} pages asked for ahead, {came} are there")
+
+
 def a_region_goes_while_its_pages_are_read_ahead(c):
-    """Destroyed as soon as its last user is gone: no READ may find its pages unregistered."""
-    home, asker = c.nodes[0], c.nodes[1]
-    seen = Ahead(asker)
+    """Destroyed while pages are on their way: it goes when they are there, and no READ may find its pages unregistered."""
+    # Of the members the first one decides what becomes of a region.
+    asker, home = sorted(c.nodes[:2], key=lambda n: status(n)["node"])
+    seen, first, pages = Ahead(asker), 512, 256	# the second half is the home's
     for policy in FETCHES:
-        with region(c, "4M", policy) as name:
-            with actors(name, home, asker) as (a, b):
-                show(a, b, 256, 1)
-                b.read(0, 1)
-                b.begin("verify", PAGE, 255, PAGE, 2, thread=1)
-                b.want(0, "prefetch", 0, 256 * PAGE)
+        chunks = counters(home)["chunks"]
+        name = make_region(c, "4M", policy)
+        with actors(name, home, asker) as (a, b):
+            show(a, b, pages, 1, first)
+            registered(home, chunks + 1, policy)
+            b.read(first * PAGE, 1)	# by message: its answer has the key
+            a.kill()
+            with stands_still(home):
+                asked = InVain(b, first + 1, pages - 1)
+                b.kill()
+                going = asker.start(["dsmctl", "region", "destroy", name])
+                until(lambda: asks_all(asker), "nobody is asked whether the region can go")
+                asked.are_under_way()
+            r = going.wait(CALL_SECONDS * c.slowness)
+            expect(not r.status, f"{policy}: destroyed while pages come: {r}")
+            home.wait_for(["test", "!", "-e", f"/dev/dsm-{name}"], CALL_SECONDS)
     issued, hits, wasted, _ = seen.grown()
     expect(issued == hits + wasted, f"{issued} pages asked for, {hits} used, {wasted} not: the "
                                     "regions are gone and some are not accounted for")
@@ -344,18 +379,44 @@ def nothing_is_fetched_ahead_with_sc(c):
         expect(faults >= pages, f"{faults} faults for {pages} pages: some were mapped along")
 
 
+def begin_leaving(node):
+    """It is no member any more for its programs, whatever it waits for then."""
+    job = node.start(["dsmctl", "leave", "--force"])
+    node.wait_for(["grep", "-q", "none", "/sys/class/dsm/dsm/state"], CALL_SECONDS)
+    return job
+
+
+def leave_while_pages_come(home, asker, first, b, pages):
+    """One of both leaves, having begun when pages were asked for and none of them was there."""
+    with contextlib.ExitStack() as stack:
+        with stands_still(home):
+            InVain(b, 1, pages - 1)
+            b.kill()
+            # When the home goes on, its answers come only after it has begun to leave.
+            if first is home:
+                stack.enter_context(stands_still(asker))
+            else:
+                leaving = begin_leaving(asker)
+        if first is home:
+            leaving = begin_leaving(home)
+    r = leaving.wait(CALL_SECONDS * home.cluster.slowness)
+    expect(not r.status, f"left while pages come: {r}")
+
+
 def unloaded_while_pages_come(c):
     """The home leaves first, then the asker does: nothing is left, and it works again."""
     home, asker = c.nodes[0], c.nodes[1]
     pages = 1000
     for policy in ("fetch=read", "fetch=nocopy"):
         for first in (home, asker):
+            chunks = counters(home)["chunks"]
             name = make_region(c, "8M", policy)
             with actors(name, home, asker) as (a, b):
                 show(a, b, pages, 1)
+                registered(home, chunks + 2, policy)
                 b.read(0, 1)
-                b.want(0, "prefetch", PAGE, (pages - 1) * PAGE)
-            first.check(["dsmctl", "leave", "--force"])
+                a.kill()
+                leave_while_pages_come(home, asker, first, b, pages)
             faults = c.unload()
             expect(not faults, "\n".join(faults))
             c.load()

@@ -5,8 +5,7 @@
 Asks the counters which pages were merged by whom and how many faults there were, never how long it took.
 """
 import presets
-from scene import actors, counters, expect, ranks, region, sums
-from waits import stands_still
+from scene import actors, counters, expect, ranks, region, stands_still, sums
 
 PAGE = 4096
 # Twins that a node has room for, so that fewer dirty pages than half of that stay, and more go home early.

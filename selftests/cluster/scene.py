@@ -210,6 +210,16 @@ def slow_disk(node, bytes_per_second):
         node.qmp("block_set_io_throttle", device="disk0", bps_rd=0, **limits)
 
 
+@contextlib.contextmanager
+def stands_still(node):
+    """Its processors do in the block."""
+    node.stop()
+    try:
+        yield
+    finally:
+        node.cont()
+
+
 def living(c):
     """The nodes that run, in order."""
     return [n for n in c.nodes if n.alive()]

@@ -4,12 +4,12 @@
 
 All waits are counted as what they are.
 """
-import contextlib
 import errno
 import re
 
 from loss import work_goes_on
-from scene import actors, bound, counters, expect, join_ranks, living, peer, region, start_ranks, until
+from scene import (actors, bound, counters, expect, join_ranks, living, peer, region, stands_still, start_ranks,
+                   until)
 from vm import clock
 
 COND, SEM = 0, 4096	# offsets
@@ -67,16 +67,6 @@ def waited_ns(node):
     """The node's counters of waits, by kind."""
     counted = counters(node)
     return {kind: counted[f"ns_wait_{kind}"] for kind in WAITS}
-
-
-@contextlib.contextmanager
-def stands_still(node):
-    """Its processors do in the block."""
-    node.stop()
-    try:
-        yield
-    finally:
-        node.cont()
 
 
 class Held:
