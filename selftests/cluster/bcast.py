@@ -104,8 +104,10 @@ def _losing(node, other, of):
     """Of so many datagrams that come to a node one is lost, in a module with DEBUG=1."""
     ident = status(other)["node"]
     node.sh(f"echo 'fault {ident} datagrams {of}' > /sys/kernel/debug/dsm/xfer")
-    yield
-    node.sh(f"echo 'fault {ident} datagrams 0' > /sys/kernel/debug/dsm/xfer")
+    try:
+        yield
+    finally:
+        node.sh(f"echo 'fault {ident} datagrams 0' > /sys/kernel/debug/dsm/xfer")
 
 
 def bcast_datagrams_lost(c):

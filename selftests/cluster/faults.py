@@ -10,8 +10,8 @@ import time
 
 import sinks
 from ahead import show
-from scene import (CALL_SECONDS, actors, counters, expect, join_ranks, living, peer, ranks, region,
-                   start_ranks, status, until)
+from scene import (CALL_SECONDS, actors, counters, cut_off, expect, join_ranks, kill_all, killed_on_failure, living,
+                   peer, ranks, region, start_ranks, status, until)
 from vm.channel import GuestError
 from wire import again, check_no_rnr, xfer
 
@@ -66,20 +66,38 @@ def break_one(node, other, connection):
 
 
 @contextlib.contextmanager
+def withheld(node, other):
+    """A node gives the other no credits back in the block."""
+    fault(node, other, "withhold 1")
+    try:
+        yield
+    finally:
+        fault(node, other, "withhold 0")
+
+
+@contextlib.contextmanager
+def ignoring(node, other, words, connection):
+    """A node ignores acknowledgements ("repeat", "deaf N") until connections are made anew; at the end of a block that fails they are."""
+    fault(node, other, words)
+    try:
+        yield
+    except BaseException:
+        # What has failed is to be told, whatever becomes of this.
+        with contextlib.suppress(Exception):
+            break_one(node, other, connection)
+        raise
+
+
+@contextlib.contextmanager
 def unknown_outcome(a, b, connection, arrives):
     """A connection breaks at the end of the block: b does not know what became of what it posted within it.
 
     It has arrived, and b is not told, or nothing of it has.
     """
     before = [resumes(n) for n in (a, b)]
-    if arrives:
-        fault(b, a, "repeat")
-    else:
-        b.cut()
-    yield
-    fault(b, a, f"break {CONNECTIONS[connection]}")
-    if not arrives:
-        b.join()
+    with ignoring(b, a, "repeat", connection) if arrives else cut_off(b):
+        yield
+        fault(b, a, f"break {CONNECTIONS[connection]}")
     for n, count in zip((a, b), before):
         until(lambda n=n, count=count: resumes(n) > count,
               f"{n.name} did not resume after {connection} broke with unknown outcomes",
@@ -93,7 +111,7 @@ def check_both_know(a, b):
 
 
 class Load:
-    """Programs that check all they write, each on all nodes and in a region of its own."""
+    """Programs that check all they write, each on all nodes and in a region of its own; none is left if the block fails."""
 
     def __init__(self, c, *plans, flow="msgs_received"):
         """plans: (words with REGION in them, settings of the region); flow: counter that tells of work"""
@@ -101,6 +119,13 @@ class Load:
         self.flow = flow
         self.runs = [None] * len(plans)
         self.plans = plans
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            kill_all([job for run in self.runs if run for job in run[1]])
 
     def _start(self, i):
         words, settings = self.plans[i]
@@ -147,10 +172,11 @@ def breaks(c, times):
 def break_many(c, load, times, names):
     """Each connection in its turn, on either side, with work under way each time."""
     a, b = living(c)[:2]
-    for i in range(breaks(c, times)):
-        load.keep()
-        break_one(*((a, b) if i % 2 else (b, a)), names[i // 2 % len(names)])
-    load.join()
+    with load:
+        for i in range(breaks(c, times)):
+            load.keep()
+            break_one(*((a, b) if i % 2 else (b, a)), names[i // 2 % len(names)])
+        load.join()
     check_both_know(a, b)
     check_no_rnr(c)
 
@@ -332,19 +358,19 @@ def transfers_over_broken_connections(c):
 def messages_that_come_again_are_dropped(c):
     """The sender believes that some messages were lost with the connection."""
     a, b = living(c)[:2]
-    load = Load(c, (COUNTER, "home=rr,fetch=copy"), (SHARING, "home=rr,fetch=copy"))
-    for one, other in ((a, b), (b, a)):
-        before = counters(other)["duplicates"]
-        load.keep()
-        # Between the two orders it may be that nothing is sent.
-        for _ in range(TRIES):
-            fault(one, other, "repeat")
-            break_one(one, other, "Q")
-            load.keep()	# what comes again comes before
-            if counters(other)["duplicates"] > before:
-                break
-        expect(counters(other)["duplicates"] > before, f"nothing came to {other.name} twice, with {TRIES} breaks")
-    load.join()
+    with Load(c, (COUNTER, "home=rr,fetch=copy"), (SHARING, "home=rr,fetch=copy")) as load:
+        for one, other in ((a, b), (b, a)):
+            before = counters(other)["duplicates"]
+            load.keep()
+            # Between the two orders it may be that nothing is sent.
+            for _ in range(TRIES):
+                with ignoring(one, other, "repeat", "Q"):
+                    break_one(one, other, "Q")
+                load.keep()	# what comes again comes before
+                if counters(other)["duplicates"] > before:
+                    break
+            expect(counters(other)["duplicates"] > before, f"nothing came to {other.name} twice, with {TRIES} breaks")
+        load.join()
     check_both_know(a, b)
 
 
@@ -353,12 +379,11 @@ def credits_run_out(c):
     a, b = living(c)[:2]
     with region(c, "1M", "home=rr") as name:
         before = counters(a)["credit_stalls"]
-        fault(b, a, "withhold 1")
-        jobs = start_ranks(c, ["sharing", name, 16, 30 if c.kernel.debug else 100])
-        until(lambda: counters(a)["credit_stalls"] > before, "credits did not run out",
-              CALL_SECONDS * c.slowness)
-        expect(not any(j.done() for j in jobs), "the programs ended without credits")
-        fault(b, a, "withhold 0")
+        with killed_on_failure([]) as jobs, withheld(b, a):
+            jobs += start_ranks(c, ["sharing", name, 16, 30 if c.kernel.debug else 100])
+            until(lambda: counters(a)["credit_stalls"] > before, "credits did not run out",
+                  CALL_SECONDS * c.slowness)
+            expect(not any(j.done() for j in jobs), "the programs ended without credits")
         join_ranks(c, jobs, 120)
     check_both_know(a, b)
 
@@ -370,15 +395,14 @@ def answers_go_before_pages(c):
     with region(c, "4M", "home=first-touch,around=off") as name, actors(name, a, b, b) as (at_home, reader, locker):
         show(at_home, reader, pages, 1)
         stalls, first = (counters(a)[word] for word in ("credit_stalls", "answers_first"))
-        fault(b, a, "withhold 1")
-        reading = reader.begin("verify", 0, pages, PAGE, 1)
-        until(lambda: counters(a)["credit_stalls"] > stalls, "credits did not run out", CALL_SECONDS * c.slowness)
-        stalls = counters(a)["credit_stalls"]
-        # Some of their tokens are at the other node, as it manages them.
-        locking = [locker.begin("lock", key, thread=key) for key in range(1, THREADS)]
-        until(lambda: counters(a)["credit_stalls"] > stalls, "no grant waits", CALL_SECONDS * c.slowness)
-        expect(reader.pending(reading), "a page came without credit")
-        fault(b, a, "withhold 0")
+        with withheld(b, a):
+            reading = reader.begin("verify", 0, pages, PAGE, 1)
+            until(lambda: counters(a)["credit_stalls"] > stalls, "credits did not run out", CALL_SECONDS * c.slowness)
+            stalls = counters(a)["credit_stalls"]
+            # Some of their tokens are at the other node, as it manages them.
+            locking = [locker.begin("lock", key, thread=key) for key in range(1, THREADS)]
+            until(lambda: counters(a)["credit_stalls"] > stalls, "no grant waits", CALL_SECONDS * c.slowness)
+            expect(reader.pending(reading), "a page came without credit")
         for number in locking:
             locker.finish(number, 0, "lock")
         reader.finish(reading, 0, "verify")
@@ -397,9 +421,9 @@ def transfers_that_stand_still(c):
         until(lambda: counters(a)["chunks"] > chunks, "the home registers nothing", CALL_SECONDS * c.slowness)
         reader.read(0, 1)	# by message: its answer has the key
         said, before = b.dmesg().count(STILL), resumes(b)
-        fault(b, a, f"deaf {CONNECTIONS['B']}")
-        reader.want(0, "verify", 0, pages, PAGE, 1, timeout=2 * CALL_SECONDS * c.slowness)
-        expect(resumes(b) > before, "nothing was connected anew")
+        with ignoring(b, a, f"deaf {CONNECTIONS['B']}", "B"):
+            reader.want(0, "verify", 0, pages, PAGE, 1, timeout=2 * CALL_SECONDS * c.slowness)
+            expect(resumes(b) > before, "nothing was connected anew")
         expect(b.dmesg().count(STILL) > said, f"{b.name} does not say \"{STILL}\"")
     check_both_know(a, b)
 
@@ -411,9 +435,9 @@ def messages_that_stand_still(c):
         with region(c, "16M", "home=first-touch") as name, actors(name, a, b) as (at_home, reader):
             show(at_home, reader, MANY, 1)
             said, before = deaf.dmesg().count(MESSAGES_STILL), resumes(deaf)
-            fault(deaf, other, f"deaf {CONNECTIONS[connection]}")
-            reader.want(0, "verify", 0, MANY, PAGE, 1, timeout=2 * CALL_SECONDS * c.slowness)
-            expect(resumes(deaf) > before, f"{connection}: nothing was connected anew")
+            with ignoring(deaf, other, f"deaf {CONNECTIONS[connection]}", connection):
+                reader.want(0, "verify", 0, MANY, PAGE, 1, timeout=2 * CALL_SECONDS * c.slowness)
+                expect(resumes(deaf) > before, f"{connection}: nothing was connected anew")
             expect(deaf.dmesg().count(MESSAGES_STILL) > said, f"{deaf.name} does not say \"{MESSAGES_STILL}\"")
     check_both_know(a, b)
 
@@ -429,21 +453,24 @@ def spoil(c, words, finder, reason, load=True):
     a, b = living(c)[:2]
     pair = [(a, status(b)["node"]), (b, status(a)["node"])]
     said = [n.dmesg().count(reason) for n in (a, b)]
-    with region(c, "1M", "home=rr") as name:
-        jobs = start_ranks(c, ["counter", name, 2, 100000, 3]) if load else []
-        for line in words:
-            fault(a, b, line)
-        wait_lost(c, pair, (RESUME_SECONDS + 3) * c.slowness)
-        for job in jobs:
-            try:
-                job.wait(CALL_SECONDS * c.slowness)
-            except GuestError as e:
-                raise AssertionError(f"a program hangs after {words}: {e}") from e
-        expect(not jobs or any(job.status for job in jobs), f"all programs ended well: {words}")
-    found = {"a": a, "b": b}[finder]
-    expect(found.dmesg().count(reason) > said[0 if finder == "a" else 1],
-           f"{found.name} does not say \"{reason}\"")
-    again(c, b)
+    try:
+        with region(c, "1M", "home=rr") as name, \
+                killed_on_failure(start_ranks(c, ["counter", name, 2, 100000, 3]) if load else []) as jobs:
+            for line in words:
+                fault(a, b, line)
+            wait_lost(c, pair, (RESUME_SECONDS + 3) * c.slowness)
+            for job in jobs:
+                try:
+                    job.wait(CALL_SECONDS * c.slowness)
+                except GuestError as e:
+                    raise AssertionError(f"a program hangs after {words}: {e}") from e
+            expect(not jobs or any(job.status for job in jobs), f"all programs ended well: {words}")
+        found = {"a": a, "b": b}[finder]
+        expect(found.dmesg().count(reason) > said[0 if finder == "a" else 1],
+               f"{found.name} does not say \"{reason}\"")
+    finally:
+        # With the connections goes what was ordered of them and did not happen.
+        again(c, b)
     with region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 2, 20, 4])
 
@@ -455,8 +482,8 @@ def changed_headers_are_found(c):
 
 def messages_without_credit_are_found(c):
     a, b = living(c)[:2]
-    fault(b, a, "withhold 1")
-    spoil(c, ["overrun 1"], "b", "malformed message: sent without credit")
+    with withheld(b, a):
+        spoil(c, ["overrun 1"], "b", "malformed message: sent without credit")
 
 
 def lies_about_what_was_received_are_found(c):
@@ -507,3 +534,18 @@ def a_break_without_time_to_mend_it(c):
         expect([resumes(n) for n in (a, b)] == before, "connections were made anew")
     again(c, b)
     check_both_know(a, b)
+    try:
+        with region(c, "1M", "home=rr") as name, actors(name, a) as (actor,):
+            actor.want(0, "lock", 1)
+            with cut_off(b):
+                begin = time.monotonic()
+                fault(a, b, "break 1")
+                until(lambda: peer(a, ident)["state"] == "lost", "the peer is not lost",
+                      c.peer_timeout_ms / 1000 * c.slowness + 1)
+                # A beat may have come an eighth of the bound before the cut.
+                least = max(RESUME_SECONDS, c.peer_timeout_ms / 1000 * 7 / 8) - 0.5
+                took = time.monotonic() - begin
+                expect(took > least, f"it was given up after {took:.1f} s, not {least:.1f}")
+            wait_lost(c, [(b, status(a)["node"])], c.peer_timeout_ms / 1000 + 2)
+    finally:
+        again(c, b)

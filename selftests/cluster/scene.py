@@ -220,6 +220,16 @@ def stands_still(node):
         node.cont()
 
 
+@contextlib.contextmanager
+def cut_off(node):
+    """The switch drops all frames to and from a node in the block."""
+    node.cut()
+    try:
+        yield
+    finally:
+        node.join()
+
+
 def living(c):
     """The nodes that run, in order."""
     return [n for n in c.nodes if n.alive()]
@@ -305,6 +315,16 @@ def kill_all(jobs):
         except GuestError as e:
             stuck.append(e)
     return stuck
+
+
+@contextlib.contextmanager
+def killed_on_failure(jobs):
+    """If the block fails, no other test has these programs beside it."""
+    try:
+        yield jobs
+    except BaseException:
+        kill_all(jobs)
+        raise
 
 
 def join_ranks(c, jobs, timeout):
