@@ -10,8 +10,8 @@
  *   bad NODE ADDR RKEY        READ beyond the offer: the connection breaks, "status -112"
  *   key NODE REGION PAGE      what NODE told of its part of a region: "key ADDR RKEY"
  *   try WHAT NODE ADDR RKEY   one read, write or add there: "status 0", or it is refused and the connection breaks
- *   spoil RKEY                the next answer to a fetch takes that key away; 0: none
- *   forge WHAT                the next bulk breaks a rule; see net/forge.c
+ *   spoil RKEY                the next answer to a fetch takes that key away; 0: none; "none": it does not any more
+ *   forge WHAT                the next bulk breaks a rule, or none does any more; see net/forge.c
  *   signals                   "signals N", received since the module was loaded
  *   fault NODE WHAT A B       something goes wrong with NODE; see net/fault.c
  *   free                      take the offer back
@@ -474,6 +474,8 @@ static int command(struct dsm_node *from, const char *text)
 		return try_one(&t, what);
 	else if (sscanf(text, "spoil %x", &t.rkey) == 1)
 		atomic64_set(&spoil, t.rkey);
+	else if (!strncmp(text, "spoil none", 10))
+		atomic64_set(&spoil, -1);
 	else if (sscanf(text, "forge %15s", what) == 1)
 		return dsm_net_forge(what);
 	else if (!strncmp(text, "signals", 7))

@@ -10,9 +10,9 @@
 enum forgery { NONE, SLOT, TURN, EMPTY, CUT, FAR, CLASS, OVERLAP, KEY, FRAME, MORE, NUMBER };
 
 static const char * const names[] = {
-	[SLOT] = "slot", [TURN] = "turn", [EMPTY] = "empty", [CUT] = "cut", [FAR] = "far",
-	[CLASS] = "class", [OVERLAP] = "overlap", [KEY] = "key", [FRAME] = "frame", [MORE] = "more",
-	[NUMBER] = "number",
+	[NONE] = "none", [SLOT] = "slot", [TURN] = "turn", [EMPTY] = "empty", [CUT] = "cut",
+	[FAR] = "far", [CLASS] = "class", [OVERLAP] = "overlap", [KEY] = "key", [FRAME] = "frame",
+	[MORE] = "more", [NUMBER] = "number",
 };
 
 static atomic_t next = ATOMIC_INIT(NONE);
@@ -22,7 +22,8 @@ static atomic_t next = ATOMIC_INIT(NONE);
  * @what: slot: it names none; turn: not the next one; empty: it brings no bytes; cut: its end is
  *        missing; far: it goes beyond the ring; class: it holds what is no request; overlap: its
  *        first message goes on into the second; answers: key: it names one that was not lent; frame: one
- *        that is not awaited; more: it says that it brings more than it does; number: there is none
+ *        that is not awaited; more: it says that it brings more than it does; number: there is none;
+ *        none: what was asked for before and did not happen is not to happen any more
  *
  * Context: any.
  * Return: 0, or -EINVAL: no such word.
@@ -31,7 +32,7 @@ int dsm_net_forge(const char *what)
 {
 	int i;
 
-	for (i = SLOT; i <= NUMBER; i++) {
+	for (i = NONE; i <= NUMBER; i++) {
 		if (!strcmp(what, names[i])) {
 			atomic_set(&next, i);
 			return 0;

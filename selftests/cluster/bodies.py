@@ -160,14 +160,16 @@ def changed_control_does_no_harm(c):
     for seed in range(SEED, SEED + 4):
         for number in CONTROL:
             done = len(changed(a))
-            fault(a, b, f"body {number} {seed}")
             name = f"bad{number}x{seed}"
-            # Who asks is b for a reply by a; the outcome is nobody's business.
-            (a if number == 100 else b).run(["dsmctl", "region", "create", name, "64K"])
-            for n in (a, b):
-                n.run(["dsmctl", "region", "destroy", name])
-            expect(len(changed(a)) > done, f"no {CONTROL[number]} was sent")
-            again(c, b)
+            try:
+                fault(a, b, f"body {number} {seed}")
+                # Who asks is b for a reply by a; the outcome is nobody's business.
+                (a if number == 100 else b).run(["dsmctl", "region", "create", name, "64K"])
+                for n in (a, b):
+                    n.run(["dsmctl", "region", "destroy", name])
+                expect(len(changed(a)) > done, f"no {CONTROL[number]} was sent")
+            finally:
+                again(c, b)
             a.run(["dsmctl", "region", "destroy", name])
     with region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 2, 20, 4])

@@ -11,7 +11,7 @@ from scene import (CALL_SECONDS, TUNABLES, actors, bound, counters, expect, livi
                    peer, region, status, tuned, until)
 from ahead import show
 from faults import check_both_know, unknown_outcome
-from sinks import PAGE, anew, xfer
+from sinks import PAGE, anew, armed
 import sinks
 from wire import check_no_rnr
 from vm import clock
@@ -130,18 +130,20 @@ def forged_bulks(c):
     for what, reason in FORGERIES:
         a, b = c.nodes[:2]
         name = make_region(c, "1M", PACKS)
-        with tuned(b, bulk_min=4), actors(name, a, b) as (home, writer):
-            home.want(0, "write", 8, 7)
-            writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
-            xfer(b, f"forge {what}")
-            writer.begin("release")
-            ident = status(b)["node"]
-            until(lambda a=a, ident=ident: peer(a, ident)["state"] == "lost",
-                  f"{what}: {a.name} goes on")
-            said = peer(a, ident)["reason"]
-            expect(reason in said, f"{what}: {a.name} says '{said}', not '{reason}'")
-            home.read(8, 7)
-        anew(c)
+        try:
+            with tuned(b, bulk_min=4), actors(name, a, b) as (home, writer):
+                home.want(0, "write", 8, 7)
+                writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
+                ident = status(b)["node"]
+                with armed(b, f"forge {what}"):
+                    writer.begin("release")
+                    until(lambda a=a, ident=ident: peer(a, ident)["state"] == "lost",
+                          f"{what}: {a.name} goes on")
+                said = peer(a, ident)["reason"]
+                expect(reason in said, f"{what}: {a.name} says '{said}', not '{reason}'")
+                home.read(8, 7)
+        finally:
+            anew(c)
 
 
 def broken_while_it_is_written_to(c):

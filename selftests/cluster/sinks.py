@@ -4,6 +4,7 @@
 
 forged_* and rights_* need a module that was built with DEBUG=1 (kmod/xfertest.c).
 """
+import contextlib
 import errno
 import json
 import re
@@ -115,6 +116,16 @@ def xfer(node, command):
     return node.read(XFER).strip()
 
 
+@contextlib.contextmanager
+def armed(node, command):
+    """A node's next answer or bulk breaks a rule ("spoil KEY", "forge WHAT"); at the end of the block none does any more."""
+    xfer(node, command)
+    try:
+        yield
+    finally:
+        xfer(node, f"{command.split()[0]} none")
+
+
 def anew(c):
     """All leave, whatever they have open, and join again."""
     for node in c.nodes:
@@ -128,17 +139,19 @@ def forged(c, key, reason, command="spoil"):
     """The home's answer to a fetch takes a key away that is not due, or is no answer: it is dropped."""
     a, b = c.nodes[:2]
     name = make_region(c, "1M", "home=block,fetch=nocopy,around=off")
-    with actors(name, a, b) as (home, reader):
-        home.want(0, "write", 0, 1)
-        home.want(0, "release")
-        reader.want(0, "acquire")
-        xfer(a, f"{command} {key}")
-        reader.want(SIGBUS, "read", 0)
-        said = peer(b, status(a)["node"])
-        expect(said["state"] == "lost" and reason in said["reason"],
-               f"{b.name} says {said}, not '{reason}'")
-    xfer(b, "free")
-    anew(c)
+    try:
+        with actors(name, a, b) as (home, reader):
+            home.want(0, "write", 0, 1)
+            home.want(0, "release")
+            reader.want(0, "acquire")
+            with armed(a, f"{command} {key}"):
+                reader.want(SIGBUS, "read", 0)
+            said = peer(b, status(a)["node"])
+            expect(said["state"] == "lost" and reason in said["reason"],
+                   f"{b.name} says {said}, not '{reason}'")
+    finally:
+        xfer(b, "free")
+        anew(c)
 
 
 def forged_brief_answers(c):
@@ -170,21 +183,29 @@ def _key_of_chunk(node, home, name):
     return m and m[1]
 
 
+def _learn_key(home, reader, name):
+    """Pages come and go until the reader's node is told of the key; None: it is not."""
+    for value in range(1, 50):
+        show(home, reader, PAGES, value)
+        reader.want(0, "verify", 0, PAGES, PAGE, value)
+        key = _key_of_chunk(reader.node, home.node, name)
+        if key:
+            break
+    return key
+
+
 def rights_are_what_a_region_needs(c):
     """The home's device refuses a peer that knows the key of a chunk all that the region's settings do without."""
     a, b = c.nodes[:2]
     for policy, granted in RIGHTS:
         for what in TRANSFERS:
             name = make_region(c, "1M", policy)
-            with actors(name, a, b) as (home, reader):
-                for value in range(1, 50):
-                    show(home, reader, PAGES, value)
-                    reader.want(0, "verify", 0, PAGES, PAGE, value)
-                    if _key_of_chunk(b, a, name):
-                        break
-                key = _key_of_chunk(b, a, name)
-                expect(key, f"{policy}: {b.name} was not told of a key")
-                said = xfer(b, f"try {what} {status(a)['node']} {key}")
-                wanted = "status 0" if what in granted else f"status -{errno.EHOSTDOWN}"
-                expect(said == wanted, f"{policy}: {what}: {said}, not {wanted}")
-            anew(c)
+            try:
+                with actors(name, a, b) as (home, reader):
+                    key = _learn_key(home, reader, name)
+                    expect(key, f"{policy}: {b.name} was not told of a key")
+                    said = xfer(b, f"try {what} {status(a)['node']} {key}")
+                    wanted = "status 0" if what in granted else f"status -{errno.EHOSTDOWN}"
+                    expect(said == wanted, f"{policy}: {what}: {said}, not {wanted}")
+            finally:
+                anew(c)
