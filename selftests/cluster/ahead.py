@@ -8,7 +8,7 @@ import contextlib
 import errno
 
 from loss import asks_all
-from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, counters, expect, make_region,
+from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, counters, dying, expect, make_region,
                    ranks, region, stands_still, status, sums, tuned, until)
 from vm import clock
 
@@ -448,14 +448,13 @@ def home_killed_while_pages_are_fetched_ahead(c):
                 reader.read(base + i * PAGE, 1 + i)
         seen = Ahead(asker)
         since = clock.now()
-        home.stop()
-        for reader in (b, z):
-            for i in range(0, pages, part):
-                reader.want(0, "prefetch", base + i * PAGE, part * PAGE)
-        waiting = z.begin_blocked("dsm_fault_page", "read", base + 5 * PAGE)
-        issued = seen.grown()[0]
-        expect(part < issued <= 2 * UNDER_WAY, f"{issued} pages of two regions are under way")
-        home.kill()
+        with dying(home):
+            for reader in (b, z):
+                for i in range(0, pages, part):
+                    reader.want(0, "prefetch", base + i * PAGE, part * PAGE)
+            waiting = z.begin_blocked("dsm_fault_page", "read", base + 5 * PAGE)
+            issued = seen.grown()[0]
+            expect(part < issued <= 2 * UNDER_WAY, f"{issued} pages of two regions are under way")
         z.finish(waiting, SIGBUS, "read of a page of the dead", bound(c, since))
         check_loss_is_reported(c, [asker], ident)
         for reader in (b, z):

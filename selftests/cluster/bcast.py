@@ -3,8 +3,8 @@
 """Tests of bcast=adaptive: widely read pages are multicast, and whatever becomes of that, nobody reads anything old."""
 import contextlib
 
-from scene import (CALL_SECONDS, SIGBUS, actors, bound, counters, expect, living, make_region, region,
-                   status, until)
+from scene import (CALL_SECONDS, SIGBUS, actors, bound, counters, dying, expect, living, make_region, region, status,
+                   until, without_device)
 from vm import clock
 
 PAGE = 4096
@@ -132,20 +132,17 @@ def bcast_datagrams_lost(c):
 def bcast_device_removed(c):
     """A node without device is lost to the others, which go on; it can join anew."""
     *rest, node = living(c)
-    with region(c, "1M", *KINDS[1], "bcast=adaptive") as name:
+    with region(c, "1M", *KINDS[1], "bcast=adaptive") as name, contextlib.ExitStack() as device:
         with actors(name, *rest) as (home, *readers), actors(name, node) as (gone,):
             for value in range(1, 4):
                 _round(home, [*readers, gone], value)
-            node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
+            device.enter_context(without_device(node, rest[0]))
             until(lambda: status(rest[0])["members"] == len(rest), "the node is not lost")
             # A lock whose manager lives, and that the lost node never had.
             key = next(k for k in range(KEY + 1, KEY + 50) if home.call("lock", k) == 0)
             home.want(0, "unlock", key)
             for value in range(4, 7):
                 _round(home, readers, value, key)
-        node.check(["dsmctl", "leave", "--force"])
-        node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
-        node.check(["dsmctl", "join", "--listen", node.address, "--seed", rest[0].address])
     grown = rounds(c, (*KINDS[1], "bcast=adaptive"), nodes=[*rest, node])
     expect(grown["bcast_hits"] > 0, "no page was had by multicast any more")
 
@@ -167,10 +164,9 @@ def bcast_home_killed(c):
         expect(counters(victim, name)["bcast_pages"] > 0, "no page was multicast")
         home.want(0, "write", there, 9)
         home.want(0, "release")
-        victim.stop()
         since = clock.now()
-        waiting = [(o, o.begin_blocked("dsm_fault_page", "read", there)) for o in others]
-        victim.kill()
+        with dying(victim):
+            waiting = [(o, o.begin_blocked("dsm_fault_page", "read", there)) for o in others]
         for o, number in waiting:
             o.finish(number, SIGBUS, "read of a page of a lost home", bound(c, since))
         for o in others:

@@ -5,7 +5,7 @@ import errno
 
 import loss
 import moves
-from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, expect, living, ranks, region, sums
+from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, dying, expect, living, ranks, region, sums
 from vm import clock
 
 PAGE = 4096
@@ -174,11 +174,10 @@ def dir_node_killed(c):
         a.want(0, "release")
         expect(counters(rest[0], name)["dir_looks"] >= 1, "no word was looked at")
         since = clock.now()
-        victim.stop()
-        a.want(0, "write", mine + 8, 2)
-        release = a.begin("release", thread=1)
-        reader = a.begin_blocked("dsm_fault_page", "read", there + pages * PAGE, thread=2)
-        victim.kill()
+        with dying(victim):
+            a.want(0, "write", mine + 8, 2)
+            release = a.begin("release", thread=1)
+            reader = a.begin_blocked("dsm_fault_page", "read", there + pages * PAGE, thread=2)
         # Where the dead is the region's sync manager, too, a bare release says so; it ends in any case.
         ended = a.end(release, CALL_SECONDS + bound(c, since).limit)[0]
         expect(ended in (0, -errno.EHOSTDOWN), f"a release that tells the dead: {ended}")

@@ -11,8 +11,8 @@ import os
 import signal
 import time
 
-from scene import (CALL_SECONDS, SIGBUS, Actor, actors, bound, check_loss_is_reported, counters, drop_region, expect,
-                   living, make_region, name_of, peer, ranks, region, status, until)
+from scene import (CALL_SECONDS, SIGBUS, Actor, actors, bound, check_loss_is_reported, counters, cut_off, drop_region,
+                   dying, expect, living, make_region, name_of, peer, ranks, region, stands_still, status, until)
 from vm import clock
 from vm.channel import GuestError
 
@@ -54,10 +54,9 @@ def killed_during_a_fault(c):
             actor.want(0, "acquire")
         z.read(with_home_there, 7)
         since = clock.now()
-        victim.stop()
-        reader = a.begin_blocked("dsm_fault_page", "read", with_home_there)
-        writer = b.begin_blocked("dsm_fault_page", "write", with_home_there + pages * PAGE, 1)
-        victim.kill()
+        with dying(victim):
+            reader = a.begin_blocked("dsm_fault_page", "read", with_home_there)
+            writer = b.begin_blocked("dsm_fault_page", "write", with_home_there + pages * PAGE, 1)
         # Pages of other homes need nobody who is gone.
         z.want(0, "write", z.id * PAGE, 5)
         a.finish(reader, SIGBUS, "read of a page of the dead", bound(c, since))
@@ -202,9 +201,8 @@ def killed_during_a_release(c):
         a.want(0, "fill", home * PAGE, 3, (len(rest) + 1) * PAGE, 1)
         a.want(0, "write", 0, 6)
         since = clock.now()
-        victim.stop()
-        releasing = a.begin_blocked("dsm_node_release", "release")
-        victim.kill()
+        with dying(victim):
+            releasing = a.begin_blocked("dsm_node_release", "release")
         z.want(0, "write", PAGE * (len(rest) - 1) + 64, 3, thread=1)
         a.finish(releasing, -errno.EHOSTDOWN, "release to a dead home", bound(c, since))
         check_loss_is_reported(c, rest, v.id)
@@ -269,9 +267,8 @@ def stopped_for_half_the_bound(c):
     with region(c, "1M", "home=rr") as name, actors(name, rest[0], node) as (a, v):
         v.want(0, "lock", 1)
         waiting = a.begin_blocked("dsm_node_lock", "lock", 1)
-        node.stop()
-        time.sleep(c.peer_timeout_ms / 2000)	# what is tested
-        node.cont()
+        with stands_still(node):
+            time.sleep(c.peer_timeout_ms / 2000)	# what is tested
         v.want(0, "unlock", 1)
         a.finish(waiting, 0, "lock of a node that stood still")
         a.want(0, "unlock", 1)
@@ -293,13 +290,10 @@ def killed_while_nobody_answers_its_release(c):
         all_actors[1].want(0, "fill", 0, len(rest) + 1, PAGE, 1)
         all_actors[1].want(0, "release")
         all_actors[0].want(0, "fill", 0, len(rest) + 1, PAGE, 1)
-        node.stop()
-        try:
+        with stands_still(node):
             for a in reversed(all_actors):
                 a.job.signal(signal.SIGKILL)
                 a.job.wait(c.peer_timeout_ms / 2000)
-        finally:
-            node.cont()
         state = peer(rest[0], status(node)["node"])["state"]
         expect(state == "up", f"{node.name} is {state}: it was not silence that ended the wait")
     work_goes_on(c)
@@ -327,11 +321,10 @@ def coordinator_killed_while_a_region_goes(c):
             if used:
                 (user,) = stack.enter_context(actors(name, last))
                 user.want(0, "acquire")
-            last.stop()
-            coordinator.start(["dsmctl", "region", "destroy", name])
-            until(lambda: asks_all(coordinator), "nobody is asked whether the region can go")
-            coordinator.kill()
-            last.cont()
+            with stands_still(last):
+                coordinator.start(["dsmctl", "region", "destroy", name])
+                until(lambda: asks_all(coordinator), "nobody is asked whether the region can go")
+                coordinator.kill()
             if used:
                 for node in others:
                     until(lambda node=node: opens(node, name), f"{name} is open on {last.name}, but not on {node.name}")
@@ -374,7 +367,7 @@ def cut_off_and_joined_again(c):
     *rest, node = living(c)
     before = status(node)["node"]
     others = [status(n)["node"] for n in rest]
-    with region(c, "1M", "home=rr") as name:
+    with region(c, "1M", "home=rr") as name, contextlib.ExitStack() as link:
         with actors(name, rest[0], node) as (a, v):
             a.want(0, "write", 0, 5)
             a.want(0, "release")
@@ -382,7 +375,7 @@ def cut_off_and_joined_again(c):
             v.want(0, "lock", 1)
             waiting = a.begin_blocked("dsm_node_lock", "lock", 1)
             since = clock.now()
-            node.cut()
+            link.enter_context(cut_off(node))
             # The other side: a page whose home it cannot reach any more.
             reading = v.begin("read", 0)
             a.finish(waiting, -errno.EHOSTDOWN, "lock held behind a cut link", bound(c, since))
@@ -391,7 +384,7 @@ def cut_off_and_joined_again(c):
             for other in others:
                 check_loss_is_reported(c, [node], other)
         work_goes_on(c, rest)
-        node.join()
+        link.close()
         join = ["dsmctl", "join", "--listen", node.address, "--seed", rest[0].address]
         r = node.run(join)
         expect(r.status and "already" in r.err, f"joined while it still is a member: {r}")

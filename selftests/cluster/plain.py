@@ -6,7 +6,8 @@ import hashlib
 import os
 import subprocess
 
-from scene import SIGBUS, actors, agreeing, all_told, bound, counters, expect, join_ranks, living, ranks, region, slow_disk
+from scene import (SIGBUS, actors, agreeing, all_told, bound, counters, dying, expect, join_ranks, living, ranks, region,
+                   slow_disk)
 from vm import clock
 from work import RELEASE_CONSISTENT
 
@@ -178,9 +179,8 @@ def sc_loss(c):
         a.want(0, "write", PAGE, 3)
         lost = [counters(x)["pages_lost"] for x in rest]
         since = clock.now()
-        victim.stop()
-        reader = a.begin_blocked("dsm_fault_page", "read", homed_here)
-        victim.kill()
+        with dying(victim):
+            reader = a.begin_blocked("dsm_fault_page", "read", homed_here)
         a.finish(reader, SIGBUS, "read of a page whose only copy is lost", bound(c, since))
         b.want(SIGBUS, "read", homed_here)
         b.want(SIGBUS, "read", homed_there)

@@ -221,6 +221,16 @@ def stands_still(node):
 
 
 @contextlib.contextmanager
+def dying(node):
+    """Its processors stand still in the block, and it is gone at the end."""
+    node.stop()
+    try:
+        yield
+    finally:
+        node.kill()
+
+
+@contextlib.contextmanager
 def cut_off(node):
     """The switch drops all frames to and from a node in the block."""
     node.cut()
@@ -315,6 +325,19 @@ def kill_all(jobs):
         except GuestError as e:
             stuck.append(e)
     return stuck
+
+
+@contextlib.contextmanager
+def without_device(node, seed):
+    """A node has no RDMA device in the block; then it has one again, and joins anew."""
+    node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * node.cluster.slowness)
+    try:
+        yield
+    finally:
+        node.check(["dsmctl", "leave", "--force"])
+        node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
+        node.unsent = 0	# its counters are new
+        node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
 
 
 @contextlib.contextmanager

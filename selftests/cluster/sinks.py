@@ -9,7 +9,7 @@ import errno
 import json
 import re
 
-from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, expect, living,
+from scene import (SIGBUS, actors, bound, check_loss_is_reported, counters, dying, expect, living,
                    make_region, peer, region, status, tuned, until)
 from ahead import show
 from wire import check_no_rnr
@@ -94,13 +94,12 @@ def home_killed_while_it_may_write(c):
             x.read(at[-1], 7)
         before = [counters(n)["sinks_lent"] for n in rest]
         since = clock.now()
-        victim.stop()
-        reads = [(x, x.begin("read", offset, thread=i)) for x in others
-                 for i, offset in enumerate(at[:-1])]
-        for node, was in zip(rest, before):
-            until(lambda node=node, was=was: counters(node)["sinks_lent"] == was + THREADS,
-                  f"{node.name} did not ask for all pages")
-        victim.kill()
+        with dying(victim):
+            reads = [(x, x.begin("read", offset, thread=i)) for x in others
+                     for i, offset in enumerate(at[:-1])]
+            for node, was in zip(rest, before):
+                until(lambda node=node, was=was: counters(node)["sinks_lent"] == was + THREADS,
+                      f"{node.name} did not ask for all pages")
         for x, number in reads:
             x.finish(number, SIGBUS, "read of a page of the dead", bound(c, since))
         check_loss_is_reported(c, rest, v.id)

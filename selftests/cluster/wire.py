@@ -10,8 +10,8 @@ import signal
 import time
 
 from ahead import PAGE, show
-from scene import (CALL_SECONDS, actors, counters, drop_region, expect, join_ranks, living, make_region, peer,
-                   ranks, region, start_ranks, status, sums, until)
+from scene import (CALL_SECONDS, actors, counters, cut_off, drop_region, expect, join_ranks, killed_on_failure, living,
+                   make_region, peer, ranks, region, start_ranks, status, sums, until, without_device)
 from vm import ready
 from vm.channel import GuestError
 
@@ -146,6 +146,16 @@ def pull_and_put_back(c, node, policy="home=rr"):
     expect(False, f"{policy}: a cable was pulled {CUTS} times, and no connection was made anew")
 
 
+@contextlib.contextmanager
+def interface_down(node):
+    """A node can send nothing at all in the block."""
+    node.check(["ip", "link", "set", "eth0", "down"])
+    try:
+        yield
+    finally:
+        node.check(["ip", "link", "set", "eth0", "up"])
+
+
 def an_interface_down_for_a_second(c):
     """Nothing can be sent at all, not even to the node itself."""
     def switch(node, how):
@@ -160,16 +170,14 @@ def an_interface_down_for_a_second(c):
 def an_interface_down_for_long(c):
     """The nodes part, and can be connected again when it is up."""
     node = living(c)[-1]
-    with region(c, "1M", "home=rr") as name:
-        jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
+    with region(c, "1M", "home=rr") as name, \
+            killed_on_failure(start_ranks(c, ["counter", name, 2, 100000, 3])) as jobs:
         wait_busy(c, jobs)
         pairs = pairs_of(c)
-        with unable_to_send(node, "home=rr"):
-            node.check(["ip", "link", "set", "eth0", "down"])
+        with unable_to_send(node, "home=rr"), interface_down(node):
             for n, ident in pairs:
                 until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
             end_without(c, jobs, "peer")
-            node.check(["ip", "link", "set", "eth0", "up"])
     again(c, node)
     check_cm(c)
 
@@ -177,19 +185,17 @@ def an_interface_down_for_long(c):
 def leaves_while_its_interface_is_down(c):
     """What changes words of its own by atomics cannot be sent then either, and keeps nobody who leaves."""
     node, seed = living(c)[-1], living(c)[0]
-    with region(c, "1M", ATOMIC_POLICIES[0]) as name:
-        jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
+    with region(c, "1M", ATOMIC_POLICIES[0]) as name, \
+            killed_on_failure(start_ranks(c, ["counter", name, 2, 100000, 3])) as jobs:
         wait_busy(c, jobs)
         pairs = pairs_of(c)
-        with unable_to_send(node, ATOMIC_POLICIES[0]):
-            node.check(["ip", "link", "set", "eth0", "down"])
+        with unable_to_send(node, ATOMIC_POLICIES[0]), interface_down(node):
             for n, ident in pairs:
                 until(lambda n=n, ident=ident: peer(n, ident)["state"] == "lost", f"{n.name} still has node {ident}")
             for job in jobs:
                 job.signal(signal.SIGKILL)
                 job.wait(CALL_SECONDS * c.slowness)
             node.check(["dsmctl", "leave", "--force"], timeout=CALL_SECONDS * c.slowness)
-            node.check(["ip", "link", "set", "eth0", "up"])
     # soft-RoCE's queue pair 1 does not get over that (Documentation/testing.rst).
     node.check(["rdma", "link", "delete", "rxe0"])
     node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
@@ -222,9 +228,8 @@ def a_link_cut_below_fetches(c):
             reading = reader.begin("verify", 0, FETCHED, PAGE, 1)
             until(lambda flow=flow: counters(other)["msgs_received"] >= flow, "no messages flow")
             expect(reader.pending(reading), "the pages came before the cut")
-            other.cut()
-            time.sleep(CUT_SECONDS)	# what is tested
-            other.join()
+            with cut_off(other):
+                time.sleep(CUT_SECONDS)	# what is tested
             reader.finish(reading, 0, "verify")
     for n, ident in pairs:
         now = peer(n, ident)["state"]
@@ -289,7 +294,7 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", silent=None):
         join_ranks(c, jobs, 120)
         drop_region(c, name)
     expect(not any(j.done() for j in jobs), f"the programs ended before the cut {STARTS} times")
-    with unable_to_send(silent, policy):
+    with killed_on_failure(jobs), unable_to_send(silent, policy):
         down()
         time.sleep(seconds)	# what is tested
         up()
@@ -306,20 +311,16 @@ def through_a_cut(c, down, up, seconds, policy="home=rr", silent=None):
 def device_removed_under_load(c):
     """The RDMA device goes away below running programs: they fail, and all can be made anew."""
     *rest, node = living(c)
-    with region(c, "1M", "home=rr") as name:
+    with region(c, "1M", "home=rr") as name, contextlib.ExitStack() as device:
         with actors(name, node, rest[0]) as (a, b):
             a.want(0, "lock", 1)
             b.want(0, "write", 64, 5)
-            jobs = start_ranks(c, ["counter", name, 2, 100000, 3])
-            wait_busy(c, jobs)
-            check_no_rnr(c)	# its counters go as well
-            node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * c.slowness)
-            end_without(c, jobs, "device")
+            with killed_on_failure(start_ranks(c, ["counter", name, 2, 100000, 3])) as jobs:
+                wait_busy(c, jobs)
+                check_no_rnr(c)	# its counters go as well
+                device.enter_context(without_device(node, rest[0]))
+                end_without(c, jobs, "device")
             expect(b.call("lock", 1) < 0, "a lock of a node without device was taken")
             expect("RDMA device rxe0 is removed" in node.dmesg(), "the log does not say it")
-        node.check(["dsmctl", "leave", "--force"])
-        node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
-        node.unsent = 0	# its counters are new
-        node.check(["dsmctl", "join", "--listen", node.address, "--seed", rest[0].address])
     with region(c, "1M", "home=rr") as name:
         ranks(c, ["counter", name, 2, 20, 4])

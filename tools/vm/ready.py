@@ -29,6 +29,8 @@ def unable_to_send(node):
     """
     found = []
     before = _counted(node, "send_rnr_err")
-    yield found
-    found.append(_counted(node, "send_rnr_err") - before)
-    node.unsent += found[0]
+    try:
+        yield found
+    finally:
+        found.append(_counted(node, "send_rnr_err") - before)
+        node.unsent += found[0]
