@@ -52,13 +52,12 @@ def limits_take_effect(c):
     spent = {}
     with region(c, "1M") as name, actors(name, b) as (actor,):
         for number, inline_max in enumerate((256, 0)):
-            expect(_set(b, "inline_max", inline_max), "inline_max could not be set")
-            old = counters(b)
-            _lock_fresh(actor, FIRST_KEY + number * LOCKS)
-            new = counters(b)
+            with tuned(b, inline_max=inline_max):
+                old = counters(b)
+                _lock_fresh(actor, FIRST_KEY + number * LOCKS)
+                new = counters(b)
             spent[inline_max] = {k: new[k] - old[k] for k in
                                  ("locks_remote", "sends_inline", "sends_signalled", "doorbells")}
-        expect(_set(b, "inline_max", 256), "inline_max could not be set back")
     inline, gathered = spent[256], spent[0]
     expect(inline["locks_remote"] > LOCKS / 8, f"hardly any lock was remote: {inline}")
     expect(inline["sends_inline"] >= inline["locks_remote"], f"not inline: {inline}")
