@@ -3,15 +3,11 @@
 /*
  * actor REGION: does what it is told on standard input, so that a driver can play a scene on several nodes.
  *
- * A line is "THREAD NUMBER COMMAND ARGUMENTS"; each THREAD is a thread of this process that executes
- * its lines in order, and "THREAD" alone interrupts it with a signal. It answers "> NUMBER" when it begins and "< NUMBER RESULT VALUE MS" when it is done: RESULT is 0 or
- * a negative errno, -7 (SIGBUS's number) for an access that ended with SIGBUS, whose VALUE is where the signal says it
- * was. "! NUMBER TEXT" before is what the library said of a call that failed. Never decides anything.
  * A line is "THREAD NUMBER COMMAND ARGUMENTS"; each THREAD is a thread of this process that executes its lines in order,
  * and "THREAD" alone interrupts it with a signal. It answers "> NUMBER TID" when it begins, TID the kernel's number of
  * that thread, and "< NUMBER RESULT VALUE MS" when it is done: RESULT is 0 or a negative errno, -7 (SIGBUS's number) for
- * an access that ended with SIGBUS. "! NUMBER TEXT" before is what the library said of a call that failed. Never decides
- * anything.
+ * an access that ended with SIGBUS, whose VALUE is where the signal says it was. "! NUMBER TEXT" before is what the
+ * library said of a call that failed. Never decides anything.
  */
 #include <errno.h>
 #include <fcntl.h>
