@@ -336,6 +336,12 @@ void chooser_random(struct chooser *c, u64 seed, u32 length)
 		c->change[i] = random_below(&c->random, length + 1);
 }
 
+/* Whatever can happen will happen, but for luck. The oldest first is fair too, but goes round in circles where chance has to decide. */
+bool chooser_is_fair(const struct chooser *c)
+{
+	return c->kind == CHOOSE_ANY || c->kind == CHOOSE_STICKY;
+}
+
 /* ---- one run ---- */
 
 static void run_all(struct chooser *c, struct record *rec)
@@ -367,6 +373,7 @@ static void run_all(struct chooser *c, struct record *rec)
 			return;
 		}
 	}
+	rec->ended = true;
 	check_end();
 }
 
@@ -375,6 +382,7 @@ bool run(const struct litmus *l, const struct setting *s, struct chooser *c, str
 {
 	rec->length = 0;
 	rec->pruned = false;
+	rec->ended = false;
 	fail_reason[0] = 0;
 	if (setjmp(on_fail))
 		return false;

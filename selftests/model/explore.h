@@ -16,10 +16,12 @@
  * @n:       actions there were
  * @n_env:   things that could have gone wrong, numbered behind the actions
  * @pruned:  given up, because the rest is known
+ * @ended:   until nothing could happen any more
  */
 struct record {
 	u32 length;
 	bool pruned;
+	bool ended;
 	u16 choice[MAX_STEPS];
 	u16 n[MAX_STEPS];
 	u16 n_env[MAX_STEPS];
@@ -51,6 +53,7 @@ void states_see(void);
 u64 states_seen(void);
 u32 random_below(u64 *state, u32 n);
 void chooser_random(struct chooser *c, u64 seed, u32 length);
+bool chooser_is_fair(const struct chooser *c);
 bool run(const struct litmus *l, const struct setting *s, struct chooser *c, struct record *rec);
 bool replay(const struct litmus *l, const struct setting *s, const struct record *rec, struct record *out);
 void simplify(const struct litmus *l, const struct setting *s, struct record *rec);

@@ -138,7 +138,7 @@ struct op {
 #define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
 #define LITMUS_MIXED 0x2000000u		/* with LITMUS_SC: that is page 1 only, in a region of its own */
 #define LITMUS_GOES 0x4000000u		/* at the end the region is removed */
-#define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair: a run without end says nothing */
+#define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair, and by chance: most runs have to; with LITMUS_WALK_ONLY */
 
 /**
  * struct litmus - one test program
