@@ -11,8 +11,6 @@
 #include "interval.h"
 #include "rlock.h"
 
-u32 world_given(const struct node *n, enum dsm_pool_kind kind);
-
 static void check_page(struct node *n, u32 k)
 {
 	const struct dsm_page *p = &n->page[k];
@@ -317,43 +315,119 @@ u32 list_length(const struct list_head *head)
 	return n;
 }
 
-static void check_pools(struct node *n)
+/* All objects that a node was given are in use, or free. */
+static void check_pool(const struct node *n, enum dsm_pool_kind kind, u32 used)
 {
-	u32 twins = 0, requests = list_length(&n->e.deferred), records = 0, locks = 0, rlocks = 0, i, b;
-	struct dsm_barrier *bar;
-	struct dsm_flag *flag;
-	struct dsm_lock *l;
+	static const char * const name[DSM_POOL_COUNT] = {
+		[DSM_POOL_MSG] = "messages", [DSM_POOL_TWIN] = "twins", [DSM_POOL_INTERVAL] = "interval records",
+		[DSM_POOL_LOCK] = "locks", [DSM_POOL_BARRIER] = "barriers", [DSM_POOL_FLAG] = "flags",
+		[DSM_POOL_REQUEST] = "requests", [DSM_POOL_XFER] = "transfers", [DSM_POOL_RLOCK] = "locks by atomics",
+	};
 
-	for (i = 0; i < MAX_PAGES; i++)
-		twins += n->exists[i] && !dsm_page_is_sc(&n->page[i]) && n->page[i].twin;
-	requests += check_sc_requests(n) + check_csm_requests(n);
-	records += list_length(&n->e.csm.inbox);
-	for (i = 0; i < DSM_MAX_NODES; i++)
-		records += list_length(&n->e.log[i]);
+	if (n->e.pool[kind].count + used != world_given(n, kind))
+		fail("%s leak at %c: of %u there are %u free, %u in use", name[kind], 'A' + node_id(n), world_given(n, kind),
+		     n->e.pool[kind].count, used);
+}
+
+/* Return: requests kept there. */
+static u32 check_barriers(struct node *n)
+{
+	u32 i, found = 0, idle = 0, requests = 0;
+	const struct dsm_barrier *b;
+
 	for (i = 0; i < MAX_KEYS; i++) {
-		b = i;
-		rlocks += !!dsm_rlock_find(&n->e, n->space.id, w.lock_key[b]);
-		l = dsm_lock_find(&n->e, n->space.id, w.lock_key[b]);
+		b = dsm_barrier_find(&n->e, n->space.id, w.barrier_key[i]);
+		if (!b)
+			continue;
+		found++;
+		idle += !list_empty(&b->idle);
+		requests += list_length(&b->arrivals);
+		if (list_empty(&b->idle) && !w.killed && w.crashed < 0)
+			fail("I26: somebody is in barrier %u at %c for ever", i, 'A' + node_id(n));
+	}
+	check_pool(n, DSM_POOL_BARRIER, found);
+	if (n->e.n_idle_barriers != idle || list_length(&n->e.idle_barriers) != idle)
+		fail("%u barriers of %c are idle, it counts %u", idle, 'A' + node_id(n), n->e.n_idle_barriers);
+	return requests;
+}
+
+/* A flag is there while it is set or waited for. Return: requests kept there. */
+static u32 check_flags(struct node *n)
+{
+	u32 i, found = 0, set = 0, requests = 0;
+	const struct dsm_flag *f;
+
+	for (i = 0; i < MAX_KEYS; i++)
+		hlist_for_each_entry(f, dsm_key_bucket(n->e.flags, n->space.id, w.flag_key[i]), by_key) {
+			if (f->key != w.flag_key[i])
+				continue;
+			found++;
+			set += f->set;
+			requests += list_length(&f->waiters);
+			if (!f->set && list_empty(&f->waiters))
+				fail("flag %u at %c is neither set nor waited for", i, 'A' + node_id(n));
+		}
+	check_pool(n, DSM_POOL_FLAG, found);
+	if (n->space.flags_set != set)
+		fail("%u flags of %c are set, it counts %u", set, 'A' + node_id(n), n->space.flags_set);
+	return requests;
+}
+
+/* Return: requests kept there. */
+static u32 check_locks(struct node *n)
+{
+	u32 i, locks = 0, rlocks = 0, requests = 0;
+	const struct dsm_lock *l;
+
+	for (i = 0; i < MAX_KEYS; i++) {
+		rlocks += !!dsm_rlock_find(&n->e, n->space.id, w.lock_key[i]);
+		l = dsm_lock_find(&n->e, n->space.id, w.lock_key[i]);
 		if (l) {
 			locks++;
 			requests += list_length(&l->queued);
 		}
-		hlist_for_each_entry(bar, dsm_key_bucket(n->e.barriers, n->space.id, w.barrier_key[b]), by_key)
-			requests += list_length(&bar->arrivals);
-		hlist_for_each_entry(flag, dsm_key_bucket(n->e.flags, n->space.id, w.flag_key[b]), by_key)
-			requests += list_length(&flag->waiters);
 	}
-	if (n->e.twins != twins || n->e.pool[DSM_POOL_TWIN].count + twins != world_given(n, DSM_POOL_TWIN))
-		fail("twins leak at %c", 'A' + node_id(n));
-	if (n->e.log_records + list_length(&n->e.csm.inbox) != records ||
-	    n->e.pool[DSM_POOL_INTERVAL].count + records != world_given(n, DSM_POOL_INTERVAL))
-		fail("interval records leak at %c", 'A' + node_id(n));
-	if (n->e.n_locks != locks || n->e.pool[DSM_POOL_LOCK].count + locks != world_given(n, DSM_POOL_LOCK))
-		fail("locks leak at %c", 'A' + node_id(n));
-	if (n->e.pool[DSM_POOL_RLOCK].count + rlocks != world_given(n, DSM_POOL_RLOCK))
-		fail("locks by atomics leak at %c", 'A' + node_id(n));
-	if (n->e.pool[DSM_POOL_REQUEST].count + requests != world_given(n, DSM_POOL_REQUEST))
-		fail("requests leak at %c", 'A' + node_id(n));
+	if (n->e.n_locks != locks)
+		fail("%c has %u locks, it counts %u", 'A' + node_id(n), locks, n->e.n_locks);
+	check_pool(n, DSM_POOL_LOCK, locks);
+	check_pool(n, DSM_POOL_RLOCK, rlocks);
+	return requests;
+}
+
+/* What is under way is in use too: what a node sent to one that is gone, or what is held on purpose. */
+static void check_sending(const struct node *n)
+{
+	u32 i, messages = 0, xfers = 0;
+
+	for (i = 0; i < w.n_flying; i++)
+		messages += w.flying[i].src == node_id(n);
+	for (i = 0; i < w.n_reading; i++)
+		if (w.reading[i].node == node_id(n)) {
+			xfers++;
+			messages += !!w.reading[i].x->then;
+		}
+	check_pool(n, DSM_POOL_MSG, messages);
+	check_pool(n, DSM_POOL_XFER, xfers);
+}
+
+/* I30 */
+static void check_pools(struct node *n)
+{
+	u32 requests = list_length(&n->e.deferred), records = list_length(&n->e.csm.inbox), twins = 0, i;
+
+	for (i = 0; i < MAX_PAGES; i++)
+		twins += n->exists[i] && !dsm_page_is_sc(&n->page[i]) && n->page[i].twin;
+	if (n->e.twins != twins)
+		fail("%c has %u twins, it counts %u", 'A' + node_id(n), twins, n->e.twins);
+	check_pool(n, DSM_POOL_TWIN, twins);
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		records += list_length(&n->e.log[i]);
+	if (n->e.log_records + list_length(&n->e.csm.inbox) != records)
+		fail("%c has %u interval records, it counts %u in its log", 'A' + node_id(n), records, n->e.log_records);
+	check_pool(n, DSM_POOL_INTERVAL, records);
+	requests += check_sc_requests(n) + check_csm_requests(n) + check_barriers(n) + check_flags(n) + check_locks(n);
+	check_pool(n, DSM_POOL_REQUEST, requests);
+	check_sending(n);
 }
 
 static void check_node_idle(struct node *n)

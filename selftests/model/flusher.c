@@ -98,7 +98,7 @@ static bool write_direct(struct node *n, struct flusher *f)
 		f->lent[f->i] = i == runs - 1 && !f->keep[f->i];
 		if (dsm_direct_put(&f->direct, p, &piece[i], &key, f->lent[f->i]))
 			continue;
-		dsm_direct_add(&f->direct, xfer_alloc());
+		dsm_direct_add(&f->direct, xfer_alloc(n));
 		dsm_direct_put(&f->direct, p, &piece[i], &key, f->lent[f->i]);
 	}
 	f->changed[f->i] = runs;

@@ -483,6 +483,8 @@ const char *page_state_name(u8 state);
 /* world.c */
 void world_init(void);
 void world_start(const struct litmus *l, const struct setting *s);
+void world_gives(const struct node *n, enum dsm_pool_kind kind, int more);
+u32 world_given(const struct node *n, enum dsm_pool_kind kind);
 void step_begin(struct node *n, struct dsm_actions *acts);
 void step_end(struct node *n, struct dsm_actions *acts);
 bool page_is_sc(u32 p);
@@ -507,7 +509,7 @@ void flying_free(struct dsm_msgbuf *m, u32 src);
 void letter_open(struct node *n, u32 from, const u8 *letter, u32 len);
 
 /* reads.c */
-struct dsm_xfer *xfer_alloc(void);
+struct dsm_xfer *xfer_alloc(struct node *n);
 void xfers_reset(void);
 void xfer_post(struct node *n, struct dsm_xfer *x);
 void reading_piece(u32 i, u32 piece);

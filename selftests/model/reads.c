@@ -23,14 +23,22 @@ void xfers_reset(void)
 	w.n_reading = 0;
 }
 
-struct dsm_xfer *xfer_alloc(void)
+struct dsm_xfer *xfer_alloc(struct node *n)
 {
 	struct dsm_xfer *x = xfer_free;
 
 	if (!x)
 		fail("model: out of transfers");
 	xfer_free = x->next;
+	world_gives(n, DSM_POOL_XFER, 1);
 	return x;
+}
+
+static void give_back(struct node *n, struct dsm_xfer *x)
+{
+	world_gives(n, DSM_POOL_XFER, -1);
+	x->next = xfer_free;
+	xfer_free = x;
 }
 
 #define KEY_ADDR(home) (((home) + 1) * 0x10000ull)
@@ -66,8 +74,7 @@ static void step_done(struct node *n, struct dsm_xfer *x, int status)
 	if (x->kind == DSM_XFER_KIND_LETTER || x->kind == DSM_XFER_KIND_NONE) {
 		if (x->then)
 			flying_free(x->then, node_id(n));
-		x->next = xfer_free;
-		xfer_free = x;
+		give_back(n, x);
 		return;
 	}
 	step_begin(n, &acts);
@@ -82,8 +89,7 @@ static void step_done(struct node *n, struct dsm_xfer *x, int status)
 	else
 		dsm_fetch_on_read(&n->e, x, &acts);
 	step_end(n, &acts);
-	x->next = xfer_free;
-	xfer_free = x;
+	give_back(n, x);
 }
 
 void xfer_post(struct node *n, struct dsm_xfer *x)

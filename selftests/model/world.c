@@ -60,21 +60,32 @@ const char *page_state_name(u8 state)
 
 /* ---- pools ---- */
 
+/* Objects that a node has, in its pools or in use. Only messages and transfers come back. */
+void world_gives(const struct node *n, enum dsm_pool_kind kind, int more)
+{
+	given[node_id(n)][kind] += more;
+}
+
+u32 world_given(const struct node *n, enum dsm_pool_kind kind)
+{
+	return given[node_id(n)][kind];
+}
+
 struct dsm_msgbuf *msg_alloc(struct node *n)
 {
 	struct dsm_msgbuf *m = msg_free;
 
-	(void)n;
 	if (!m)
 		fail("model: out of message buffers");
 	msg_free = m->next;
 	m->next = NULL;
+	world_gives(n, DSM_POOL_MSG, 1);
 	return m;
 }
 
 void flying_free(struct dsm_msgbuf *m, u32 src)
 {
-	(void)src;
+	world_gives(&w.node[src], DSM_POOL_MSG, -1);
 	m->next = msg_free;
 	msg_free = m;
 }
@@ -86,7 +97,7 @@ static void *object(struct node *n, enum dsm_pool_kind kind)
 	if (kind == DSM_POOL_MSG)
 		return msg_alloc(n);
 	if (kind == DSM_POOL_XFER)
-		return xfer_alloc();
+		return xfer_alloc(n);
 	at = given[id][kind]++;
 	if (at >= (kind == DSM_POOL_TWIN ? N_TWINS : kind == DSM_POOL_INTERVAL ? N_INTERVALS : N_OTHERS))
 		fail("model: pool %d of node %c grows for ever", kind, 'A' + id);
@@ -106,11 +117,6 @@ static void *object(struct node *n, enum dsm_pool_kind kind)
 	default:
 		return &request_pool[id][at];
 	}
-}
-
-u32 world_given(const struct node *n, enum dsm_pool_kind kind)
-{
-	return given[node_id(n)][kind];
 }
 
 /* Full pools, as the shell provides them. */
