@@ -125,7 +125,7 @@ static void check_knowledge(struct node *n)
 
 /* ---- I17 ---- */
 
-static bool in_flight(u32 src, u32 dst, u8 type, u64 key, int state)
+bool message_in_flight(u32 src, u32 dst, u8 type, u64 key, int state)
 {
 	struct dsm_wire_lock body;
 	u32 i;
@@ -155,8 +155,8 @@ static u32 tokens_at(struct node *n, u64 key)
 	case DSM_LOCK_WAITING:
 		return !list_empty(&l->cont.link);	/* the token is here, its notices are not */
 	case DSM_LOCK_RETURNING:
-		return !(l->flags & DSM_LOCKF_SENT) || in_flight(node_id(n), manager, DSM_MSG_LOCK_RETURN, key, -1) ||
-		       in_flight(manager, node_id(n), DSM_MSG_LOCK_RETURN_ACK, key, 0);
+		return !(l->flags & DSM_LOCKF_SENT) || message_in_flight(node_id(n), manager, DSM_MSG_LOCK_RETURN, key, -1) ||
+		       message_in_flight(manager, node_id(n), DSM_MSG_LOCK_RETURN_ACK, key, 0);
 	default:
 		return 1;
 	}
@@ -183,7 +183,9 @@ static void check_turns(struct node *n, u32 k)
 		*from = 0;
 	else if (!*from)
 		*from = now + 1;
-	else if (now + 1 - *from > DSM_LOCK_LOCAL_RUN + 1)
+	else if (now >= *from)
+		reach(REACH_TURN);
+	if (*from && now + 1 - *from > DSM_LOCK_LOCAL_RUN + 1)
 		fail("L33: %c keeps lock %u for %u sections although %c waits", 'A' + node_id(n), k, now + 1 - *from,
 		     'A' + next);
 }
@@ -206,7 +208,7 @@ static void check_tokens(void)
 			if (!w.node[i].dead)
 				tokens += tokens_at(&w.node[i], w.lock_key[k]);
 		for (i = 0; i < w.l->nodes; i++)
-			tokens += in_flight(MAX_NODES, i, DSM_MSG_LOCK_GRANT, w.lock_key[k], -1);
+			tokens += message_in_flight(MAX_NODES, i, DSM_MSG_LOCK_GRANT, w.lock_key[k], -1);
 		if (tokens > 1 || (!tokens && w.crashed < 0))
 			fail("I17: lock %u has %u tokens", k, tokens);
 	}

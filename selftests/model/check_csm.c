@@ -102,8 +102,14 @@ void check_homes(void)
 	for (p = 0; p < MAX_PAGES; p++) {
 		u32 homes = 0;
 
-		for (i = 0; i < w.l->nodes && !page_is_sc(p); i++)
-			homes += is_home(&w.node[i], p);
+		for (i = 0; i < w.l->nodes && !page_is_sc(p); i++) {
+			if (!is_home(&w.node[i], p))
+				continue;
+			homes++;
+			if (w.o.home_at[p] && w.o.home_at[p] != i + 1)
+				reach(REACH_MOVE);
+			w.o.home_at[p] = i + 1;
+		}
 		if (homes > 1)
 			fail("I46: p%u has %u homes", p, homes);
 	}

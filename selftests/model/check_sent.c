@@ -74,6 +74,7 @@ static void check_moves(const struct node *n, const struct dsm_msgbuf *m)
 	if (m->data[0] == DSM_MSG_PAGE && body.status == DSM_PAGE_STATUS_NACK) {
 		u32 moves = o->moves[p] - o->moves_when_asked[m->dst][p];
 
+		reach(REACH_NACK);
 		if (++o->nacks[m->dst][p] > moves)
 			o->most_nacks = max_t(u8, o->most_nacks, o->nacks[m->dst][p] - moves);
 		return;
@@ -96,6 +97,8 @@ void check_sent(const struct node *n, const struct dsm_msgbuf *m)
 	check_class(n, m);
 	if (w.l->flags & LITMUS_MIGRATE)
 		check_moves(n, m);
+	if (type == DSM_MSG_DIFF_BACK)
+		reach(REACH_BACK);
 	if (type == DSM_MSG_FETCH || type == DSM_MSG_SC_GET || type == DSM_MSG_CSM_UPGRADE)
 		check_asked(n);
 }

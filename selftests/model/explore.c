@@ -247,6 +247,7 @@ static void perform(const struct act *act)
 		gram_forget(act->a);
 		break;
 	case ACT_ENV_BREAK:
+		reach(w.reading[act->a].left ? REACH_UNDONE : REACH_DONE);
 		reading_done(act->a, DSM_XFER_IN_DOUBT);
 		break;
 	case ACT_ENV_TIMEOUT:

@@ -8,6 +8,45 @@
 #include "flag.h"
 #include "rlock.h"
 
+/* The lock is on its way to this node, or has just come. */
+static bool lock_comes(struct node *n, u64 key)
+{
+	const struct dsm_rlock *rl = dsm_rlock_find(&n->e, n->space.id, key);
+	const struct dsm_lock *l = dsm_lock_find(&n->e, n->space.id, key);
+	u32 i;
+
+	for (i = 0; i < w.n_signals && rl; i++)
+		if (w.signal[i].to == node_id(n) && w.signal[i].imm >> DSM_SIGNAL_SHIFT & DSM_SIGNAL_GRANT &&
+		    (w.signal[i].imm & ((1u << DSM_SIGNAL_EPOCH_SHIFT) - 1)) == rl->handle)
+			return true;
+	/* algo=array: it comes with the attempt that is under way, or with none. */
+	if (rl)
+		return rl->state == DSM_RLOCK_LEARNING || (rl->flags & DSM_RLOCKF_ARRAY && rl->state == DSM_RLOCK_QUEUEING);
+	return message_in_flight(MAX_NODES, node_id(n), DSM_MSG_LOCK_GRANT, key, -1) ||
+	       (l && l->state == DSM_LOCK_WAITING && !list_empty(&l->cont.link));
+}
+
+/* What a thread waits for has happened, and it does not know yet. */
+static bool has_happened(const struct thread *t)
+{
+	const struct op *op = op_of(t);
+	u32 i;
+
+	switch (t->block) {
+	case BLOCK_LOCK:
+		return lock_comes(node_of(t), w.lock_key[op->a]);
+	case BLOCK_FLAG:
+		return op->kind == OP_WAIT && w.o.set[op->a];
+	case BLOCK_BARRIER:
+		for (i = 0; i < w.l->threads; i++)
+			if (w.thread[i].episode[op->a] > t->episode[op->a])
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
 bool thread_can_time_out(const struct thread *t)
 {
 	return t->state == TS_BLOCKED && t->block == BLOCK_LOCK && op_of(t)->kind == OP_TIMED && !t->woken;
@@ -16,6 +55,8 @@ bool thread_can_time_out(const struct thread *t)
 void thread_time_out(struct thread *t)
 {
 	say("%s's time is up", thread_name(t));
+	if (has_happened(t))
+		reach(REACH_LATE);
 	if (dsm_lock_cancel(&node_of(t)->e, &t->w))
 		thread_lock_result(t, -ETIMEDOUT);
 }
@@ -64,6 +105,8 @@ static bool cancel(struct thread *t)
 void thread_kill(struct thread *t)
 {
 	say("%s is killed", thread_name(t));
+	if (t->state == TS_BLOCKED && has_happened(t))
+		reach(REACH_LATE);
 	t->killed = true;
 	w.killed = true;
 	if (t->state == TS_BLOCKED && !cancel(t))

@@ -194,9 +194,9 @@ static const struct litmus unclaims[] = {
 };
 
 static const struct litmus moves_own[] = {
-	{ "L20", 4, 4, { A, B, C, 3 }, 0, { l20_a, l20_b, l20_c, l20_h }, NULL },
-	{ "L21", 3, 3, { A, B, C }, 0, { l21_h, l21_a, l21_c }, NULL },
-	{ "L22", 4, 4, { A, B, C, 3 }, LITMUS_QUIET, { l22_a, l22_d, l22_b, l22_b }, l22_final },
+	{ "L20", 4, 4, { A, B, C, 3 }, 0, { l20_a, l20_b, l20_c, l20_h }, NULL, REACH_MOVE | REACH_BACK },
+	{ "L21", 3, 3, { A, B, C }, 0, { l21_h, l21_a, l21_c }, NULL, REACH_MOVE },
+	{ "L22", 4, 4, { A, B, C, 3 }, LITMUS_QUIET, { l22_a, l22_d, l22_b, l22_b }, l22_final, REACH_MOVE | REACH_NACK },
 };
 
 static const struct litmus own[] = {

@@ -78,15 +78,17 @@ PROG(orphan_t, WAIT(0), LOAD(0, 1, 1), STORE(0, 3, 1), RELEASE, STORE(0, 3, 2), 
 PROG(kill_t, BARRIER(1, 2));
 
 const struct litmus litmus_moves_list[] = {
-	{ "L19", 3, 3, { A, B, C }, 0, { moved_a, moved_b, moved_c }, NULL },
-	{ "fro", 3, 3, { A, B, C }, 0, { fro_a, fro_b, fro_c }, NULL },
-	{ "busy", 3, 5, { A, B, C, C, B }, 0, { busy_a, busy_b, busy_c, busy_t, busy_u }, busy_final },
-	{ "keys", 3, 6, { A, B, C, A, B, C }, LITMUS_WALK_ONLY, { keys_a0, keys_b0, keys_c0, keys_a1, keys_b1, keys_c1 }, NULL },
+	{ "L19", 3, 3, { A, B, C }, 0, { moved_a, moved_b, moved_c }, NULL, REACH_MOVE },
+	{ "fro", 3, 3, { A, B, C }, 0, { fro_a, fro_b, fro_c }, NULL, REACH_MOVE },
+	{ "busy", 3, 5, { A, B, C, C, B }, 0, { busy_a, busy_b, busy_c, busy_t, busy_u }, busy_final, REACH_MOVE },
+	{ "keys", 3, 6, { A, B, C, A, B, C }, LITMUS_WALK_ONLY,
+	  { keys_a0, keys_b0, keys_c0, keys_a1, keys_b1, keys_c1 }, NULL, REACH_MOVE },
 	{ "some", 3, 3, { A, B, C }, 0, { some_a, some_b, some_c }, NULL },
-	{ "late", 3, 4, { A, B, C, C }, 0, { late_a, late_b, late_c, late_t }, late_final },
-	{ "orphan", 4, 5, { A, B, C, 3, C }, LITMUS_CRASH | LITMUS_ERRORS, { orphan_a, orphan_b, orphan_c, orphan_c, orphan_t }, NULL },
+	{ "late", 3, 4, { A, B, C, C }, 0, { late_a, late_b, late_c, late_t }, late_final, REACH_MOVE },
+	{ "orphan", 4, 5, { A, B, C, 3, C }, LITMUS_CRASH | LITMUS_ERRORS,
+	  { orphan_a, orphan_b, orphan_c, orphan_c, orphan_t }, NULL, REACH_MOVE },
 	{ "move-kill", 3, 5, { A, B, C, C, A }, LITMUS_KILL | LITMUS_INSIDE | LITMUS_LAST | LITMUS_ERRORS,
-	  { moved_a, moved_b, moved_c, kill_t, kill_t }, NULL },
-	{ "move-crash", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { moved_a, moved_b, moved_c }, NULL },
+	  { moved_a, moved_b, moved_c, kill_t, kill_t }, NULL, REACH_MOVE },
+	{ "move-crash", 3, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { moved_a, moved_b, moved_c }, NULL, REACH_MOVE },
 };
 const u32 litmus_moves_count = ARRAY_SIZE(litmus_moves_list);

@@ -82,8 +82,10 @@ PROG(iriw_warm_s, LOAD(1, 0, 0), LOAD(0, 0, 1), LOAD(1, 0, 0), LOAD(0, 0, 1));
 
 static const char *iriw_final(void)
 {
-	return reg(2, 0) == 1 && reg(2, 1) == 0 && reg(3, 0) == 1 && reg(3, 1) == 0 ?
-	       "the readers disagree on the order of the writes" : NULL;
+	bool first = reg(2, 0) == 1 && reg(2, 1) == 0, second = reg(3, 0) == 1 && reg(3, 1) == 0;
+
+	reach((first ? REACH_FIRST : 0) | (second ? REACH_SECOND : 0));
+	return first && second ? "the readers disagree on the order of the writes" : NULL;
 }
 
 /* L7, L35: neighbours in one page. */
@@ -110,6 +112,8 @@ static const char *mono_final(void)
 	for (i = 0; i < 3; i++)
 		if (reg(1, i) > reg(1, i + 1))
 			return "a location went backwards";
+	if (reg(1, 0) < reg(1, 3))
+		reach(REACH_NEWER);
 	return NULL;
 }
 
@@ -196,12 +200,14 @@ const struct litmus litmus_sc_list[] = {
 	{ "sc-WRC", 3, 3, { A, B, C }, LITMUS_SC, { wrc_a, wrc_b, wrc_c }, NULL },
 	{ "sc-R", 3, 3, { A, B, C }, LITMUS_SC, { r_a, r_b, iriw_s }, NULL },
 	{ "sc-S", 3, 3, { A, B, C }, LITMUS_SC, { s_a, s_b, iriw_r }, NULL },
-	{ "sc-IRIW", 3, 4, { A, B, C, B }, LITMUS_SC, { iriw_x, iriw_y, iriw_r, iriw_s }, iriw_final },
+	{ "sc-IRIW", 3, 4, { A, B, C, B }, LITMUS_SC,
+	  { iriw_x, iriw_y, iriw_r, iriw_s }, iriw_final, REACH_FIRST | REACH_SECOND },
 	{ "sc-SBwarm", 3, 2, { A, B }, LITMUS_SC, { sb_warm_a, sb_warm_b }, sb_final },
 	{ "sc-MPwarm", 3, 3, { A, B, C }, LITMUS_SC, { mp_a, mp_warm, mp_warm2 }, NULL },
-	{ "sc-IRIWwarm", 3, 4, { A, B, C, B }, LITMUS_SC, { iriw_x, iriw_y, iriw_warm_r, iriw_warm_s }, iriw_final },
+	{ "sc-IRIWwarm", 3, 4, { A, B, C, B }, LITMUS_SC,
+	  { iriw_x, iriw_y, iriw_warm_r, iriw_warm_s }, iriw_final, REACH_FIRST | REACH_SECOND },
 	{ "sc-near", 3, 4, { A, B, C, A }, LITMUS_SC, { near_a, near_b, near_a, near_b }, NULL },
-	{ "sc-L6", 3, 3, { A, B, C }, LITMUS_SC, { mono_w, mono_r, mono_r }, mono_final },
+	{ "sc-L6", 3, 3, { A, B, C }, LITMUS_SC, { mono_w, mono_r, mono_r }, mono_final, REACH_NEWER },
 	{ "sc-add", 3, 4, { A, B, C, A }, LITMUS_SC, { add_t, add_t, add_1, add_1 }, NULL },
 	{ "sc-across", 3, 3, { A, B, C }, LITMUS_SC | LITMUS_FAIR | LITMUS_WALK_ONLY, { across_a, across_b, across_c }, NULL },
 	{ "sc-peterson", 3, 2, { A, B }, LITMUS_SC, { peterson_a, peterson_b }, peterson_final },

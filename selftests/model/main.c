@@ -229,6 +229,33 @@ static bool most_end(const struct litmus *l, const struct options *o, const stru
 	return false;
 }
 
+/* The walks are long enough, or, if what the program is about was not seen, ten times as long. */
+static bool is_over(const struct litmus *l, const struct options *o, u64 start)
+{
+	return expired() && (w.data_only || !(l->reach & ~w.reached) || now_ms() >= start + 10ull * o->walk_ms);
+}
+
+static bool all_reached(const struct litmus *l, const struct options *o)
+{
+	static const char * const what[] = {
+		"a waiter gets a lock", "a waiter gives up when what it waits for has happened",
+		"a lock is given on whose holder was killed", "a lock is taken in its slot", "a try succeeds", "a try is refused",
+		"a node hands a lock on within itself while another node waits", "a page gets another home",
+		"a node that is not home is asked for a page", "a diff comes to a node that is not home any more",
+		"an atomic of unknown outcome has taken place", "an atomic of unknown outcome has not taken place",
+		"a reader sees a location change", "a reader sees the first writer's store alone",
+		"another reader sees the second writer's store alone",
+	};
+	u32 missing = l->reach & ~w.reached;
+
+	if (w.data_only || !missing)
+		return true;
+	printf("not ok %s%s - it never happens that %s\n# found by random walks, after %llu ms; seed %llu\n", o->prefix, l->name,
+	       what[__builtin_ctz(missing)], (unsigned long long)now_ms(), (unsigned long long)o->seed);
+	fflush(stdout);
+	return false;
+}
+
 static bool walk(const struct litmus *l, const struct options *o)
 {
 	static struct chooser c;
@@ -239,8 +266,9 @@ static bool walk(const struct litmus *l, const struct options *o)
 	char how[80];
 
 	deadline_ms = start + o->walk_ms;
+	w.reached = 0;
 	states_reset();
-	while (!expired()) {
+	while (!is_over(l, o, start)) {
 		random = o->seed + n.runs * 1000003;
 		random_setting(&s, l, &random);
 		chooser_random(&c, random, length);
@@ -253,7 +281,7 @@ static bool walk(const struct litmus *l, const struct options *o)
 		count(&n, &c, &rec);
 		length = rec.length;
 	}
-	if (!most_end(l, o, &n))
+	if (!most_end(l, o, &n) || !all_reached(l, o))
 		return false;
 	printf("ok %swalk.%s\n# about %llu states, %llu random runs, %llu steps, %llu ms of %u, seed %llu\n", o->prefix, l->name,
 	       (unsigned long long)states_seen(), (unsigned long long)n.runs, (unsigned long long)n.steps,

@@ -140,12 +140,30 @@ struct op {
 #define LITMUS_GOES 0x4000000u		/* at the end the region is removed */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair, and by chance: most runs have to; with LITMUS_WALK_ONLY */
 
+/* What a program is about and has to happen in some of its walks: if it never does, that the program passes says nothing. */
+#define REACH_GRANT 0x01u	/* a waiter gets a lock */
+#define REACH_LATE 0x02u	/* a waiter gives up when what it waits for has happened */
+#define REACH_DEAD 0x04u	/* a lock is given on whose holder was killed */
+#define REACH_SLOT 0x08u	/* a lock is taken in its slot */
+#define REACH_TRIED 0x10u	/* a try succeeds */
+#define REACH_REFUSED 0x20u	/* a try is refused */
+#define REACH_TURN 0x40u	/* a node hands a lock on within itself while another node waits */
+#define REACH_MOVE 0x80u	/* a page gets another home */
+#define REACH_NACK 0x100u	/* a node that is not home is asked for a page */
+#define REACH_BACK 0x200u	/* a diff comes to a node that is not home any more */
+#define REACH_DONE 0x400u	/* an atomic of unknown outcome has taken place */
+#define REACH_UNDONE 0x800u	/* an atomic of unknown outcome has not taken place */
+#define REACH_NEWER 0x1000u	/* a reader sees a location change */
+#define REACH_FIRST 0x2000u	/* a reader sees the first writer's store alone */
+#define REACH_SECOND 0x4000u	/* another reader sees the second writer's store alone */
+
 /**
  * struct litmus - one test program
  * @name:   as in protocol.md 5.2
  * @nodes:  machines
  * @thread: programs; node of thread i is @node_of[i]
  * @final:  NULL, or says what is wrong with the outcome
+ * @reach:  REACH_*
  */
 struct litmus {
 	const char *name;
@@ -155,6 +173,7 @@ struct litmus {
 	u32 flags;
 	const struct op *thread[MAX_THREADS];
 	const char *(*final)(void);
+	u32 reach;
 };
 extern const struct litmus litmus_list[], litmus_sc_list[];
 extern const u32 litmus_count, litmus_sc_count;
@@ -420,6 +439,7 @@ struct oracle {
 	bool raced;			/* two stores to a byte, neither of which happened before the other */
 	u8 has_all;			/* bitmap: nodes that have read all pages, see OP_STILL */
 	bool asked_again;
+	u8 home_at[MAX_PAGES];		/* node + 1 */
 	/* home=migrate: see check_moves() */
 	u8 moves_in_row[MAX_PAGES];
 	u8 most_moves;
@@ -470,9 +490,15 @@ struct world {
 	u64 words_digest;		/* of all that atomics and transfers of records have changed */
 	bool verbose;
 	bool data_only;			/* look at what programs read, not at invariants */
+	u32 reached;			/* REACH_*, of all runs so far */
 	struct oracle o;
 };
 extern struct world w;
+
+static inline void reach(u32 what)
+{
+	w.reached |= what;
+}
 
 extern char fail_reason[400];
 __attribute__((noreturn, format(printf, 1, 2))) void fail(const char *fmt, ...);
@@ -593,6 +619,7 @@ void check_sc_end(struct node *n, u32 p);
 u32 check_sc_requests(const struct node *n);
 void check_end(void);
 void check_acquired(struct node *n);
+bool message_in_flight(u32 src, u32 dst, u8 type, u64 key, int state);
 
 /* check_sent.c */
 void check_sent(const struct node *n, const struct dsm_msgbuf *m);

@@ -72,6 +72,10 @@ static void taken(struct thread *t, int ret)
 		     thread_name(&w.thread[o->holder[op->a] - 1]));
 	if ((ret == -EOWNERDEAD) != o->dead_holder[op->a] && w.crashed < 0)
 		fail("lock %u is taken by %s with result %d", op->a, thread_name(t), ret);
+	if (op->kind == OP_TRY)
+		reach(REACH_TRIED);
+	if (ret == -EOWNERDEAD)
+		reach(REACH_DEAD);
 	o->holder[op->a] = t->id + 1;
 	o->sections[t->id]++;
 	o->node_sections[op->a][t->node]++;
@@ -88,6 +92,8 @@ void thread_lock_result(struct thread *t, int ret)
 		return;
 	}
 	say("%s lock %u: %d", thread_name(t), op->a, ret);
+	if (ret == -EBUSY)
+		reach(REACH_REFUSED);
 	if (ret == -EBUSY || ret == -ETIMEDOUT) {
 		t->pc += op->v;
 		thread_next_op(t);
@@ -151,6 +157,7 @@ static void take(struct thread *t)
 		return;
 	}
 	say("%s takes lock %u in its slot", thread_name(t), op_of(t)->a);
+	reach(REACH_SLOT);
 	node_of(t)->slot->uses++;
 	taken(t, 0);
 	thread_next_op(t);
@@ -400,6 +407,8 @@ static void unblocked(struct thread *t)
 		return;
 	}
 	if (t->block == BLOCK_LOCK) {
+		if (!status || status == -EOWNERDEAD)
+			reach(REACH_GRANT);
 		thread_lock_result(t, status);
 		return;
 	}
