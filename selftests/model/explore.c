@@ -87,6 +87,8 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 	for (piece = 0; piece < pieces; piece++)
 		if (atomics_do(r->x) && r->x->kind != DSM_XFER_KIND_LETTER && !atomics_enabled(i))
 			continue;
+		else if (r->halved && r->x->op == DSM_XFER_READ && !atomics_do(r->x) && piece % PIECES && !w.pipe[3])
+			continue;
 		else if (r->left & 1u << piece || r->again)
 			n = add(acts, n, ACT_PIECE, i, piece, 32 + r->id, &r->stamp);
 	/* The last of several writes comes back last; so do those of one lock. */

@@ -190,6 +190,12 @@ PROG(l25_b2, LOAD(0, 1, 0), STORE(0, 2, 7), LOAD(0, 1, 0));
 PROG(l25_merge, STORE(0, 2, 1), HEAR(0), LOCK(0), STORE(0, 1, 1), UNLOCK(0), PREFETCH(0), HEAR(1), LOCK(0), LOAD(0, 0, 0),
 	LOAD(0, 3, 1), LOAD(0, 2, 2), UNLOCK(0));
 
+/* L25 where chance need not see to it: what B reads gets a new version between its halves, and B is told of that at once. */
+PROG(halves_a, LOCK(0), STORE(0, 0, 1), STORE(0, 3, 1), UNLOCK(0), TELL(0), HEAR(2), STORE(0, 0, 2), STORE(0, 3, 2), RELEASE, TELL(3));
+PROG(halves_b, LOAD(0, 1, 2), HEAR(0), LOCK(0), UNLOCK(0), TELL(2), AHEAD, HEAR(3), ACQUIRE, LOAD(0, 0, 0), LOAD(0, 3, 1));
+PROG(halves_merge, STORE(0, 2, 1), HEAR(0), LOCK(0), UNLOCK(0), TELL(2), PREFETCH(0), HEAR(3), ACQUIRE, LOAD(0, 0, 0),
+	LOAD(0, 3, 1), LOAD(0, 2, 2));
+
 /* A page that nobody told of is zero, until somebody tells. */
 PROG(untold_a, LOCK(0), STORE(0, 0, 1), STORE(1, 1, 1), UNLOCK(0), TELL(0), LOCK(0), STORE(1, 0, 2), UNLOCK(0), TELL(1));
 PROG(untold_b, HEAR(0), LOCK(0), LOAD(0, 0, 0), UNLOCK(0), HEAR(1), LOCK(0), LOAD(1, 0, 1), LOAD(1, 1, 2), UNLOCK(0));
@@ -388,6 +394,8 @@ const struct litmus litmus_list[] = {
 	{ "L25", 3, 3, { A, B, B }, LITMUS_READ, { l25_a, l25_b, l25_b2 }, NULL },
 	{ "L25msg", 3, 3, { A, B, B }, 0, { l25_a, l25_b, l25_b2 }, NULL },
 	{ "L25merge", 3, 2, { A, B }, LITMUS_READ, { l25_a, l25_merge }, NULL },
+	{ "L25halves", 3, 2, { A, B }, LITMUS_READ | LITMUS_HALVES, { halves_a, halves_b }, NULL, REACH_BETWEEN },
+	{ "L25halves-merge", 3, 2, { A, B }, LITMUS_READ | LITMUS_HALVES, { halves_a, halves_merge }, NULL, REACH_BETWEEN },
 	{ "untold", 3, 3, { A, B, C }, LITMUS_UNTOLD, { untold_a, untold_b, untold_c }, NULL },
 	{ "L27", 2, 2, { A, B }, 0, { l27_a, l27_b }, NULL },
 	{ "L28", 3, 2, { A, B }, 0, { l28_a, l28_b }, NULL },

@@ -244,7 +244,7 @@ static bool all_reached(const struct litmus *l, const struct options *o)
 		"a node that is not home is asked for a page", "a diff comes to a node that is not home any more",
 		"an atomic of unknown outcome has taken place", "an atomic of unknown outcome has not taken place",
 		"a reader sees a location change", "a reader sees the first writer's store alone",
-		"another reader sees the second writer's store alone",
+		"another reader sees the second writer's store alone", "a page gets a new version between the halves of a READ",
 	};
 	u32 missing = l->reach & ~w.reached;
 

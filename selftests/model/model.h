@@ -134,6 +134,7 @@ struct op {
 #define LITMUS_AT_BARRIER 0x100000u	/* home=migrate@barrier */
 #define LITMUS_BCAST 0x200000u		/* bcast=adaptive */
 #define LITMUS_HOLD 0x400000u		/* the bytes of pages leave their homes once pipe 3 was told */
+#define LITMUS_HALVES 0x8000u		/* READs that begin after pipe 2 was told take their second halves once pipe 3 was */
 #define LITMUS_MORE 0x800000u		/* only in deep runs, and when its turn has come */
 #define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
 #define LITMUS_MIXED 0x2000000u		/* with LITMUS_SC: that is page 1 only, in a region of its own */
@@ -156,6 +157,7 @@ struct op {
 #define REACH_NEWER 0x1000u	/* a reader sees a location change */
 #define REACH_FIRST 0x2000u	/* a reader sees the first writer's store alone */
 #define REACH_SECOND 0x4000u	/* another reader sees the second writer's store alone */
+#define REACH_BETWEEN 0x8000u	/* a page gets a new version between the halves of a READ */
 
 /**
  * struct litmus - one test program
@@ -389,6 +391,8 @@ struct reading {
 	u8 node;
 	u8 left;		/* bitmap of pieces not taken yet: segment * PIECES + piece */
 	bool again;		/* one piece may be taken again: a lost packet */
+	bool halved;		/* LITMUS_HALVES */
+	u64 ver[MAX_PAGES];	/* of the pages at their home when their first halves were read */
 	u32 stamp;
 	u32 done_stamp;
 };

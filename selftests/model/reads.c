@@ -106,7 +106,7 @@ void xfer_post(struct node *n, struct dsm_xfer *x)
 		fail("model: more than %d transfers", MAX_XFERS);
 	r = &w.reading[w.n_reading++];
 	*r = (struct reading){ .x = x, .id = w.next_msg++, .node = node_id(n), .again = x->op == DSM_XFER_READ,
-			       .stamp = ++w.next_stamp, .done_stamp = ++w.next_stamp };
+			       .halved = w.l->flags & LITMUS_HALVES && w.pipe[2], .stamp = ++w.next_stamp, .done_stamp = ++w.next_stamp };
 	if (atomics_do(x)) {
 		atomics_post(r);
 		return;
@@ -171,6 +171,10 @@ void reading_piece(u32 i, u32 piece)
 	if (p == MAX_PAGES || !home->frame[p])
 		fail("I24: page %u has no frame at %c", idx, 'A' + x->dst);
 	say("piece %u of read #%u: p%u from %c", piece, r->id, p, 'A' + x->dst);
+	if (r->left & 1u << (piece ^ 1))
+		r->ver[seg] = home->page[p].ver;
+	else if (r->ver[seg] != home->page[p].ver)
+		reach(REACH_BETWEEN);
 	memcpy((u8 *)x->seg[seg].page + x->seg[seg].off + at, home->frame[p] + at, part);
 }
 
