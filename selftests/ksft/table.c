@@ -191,7 +191,8 @@ TEST_F(table, taking_and_giving_back_makes_no_system_call)
 		syscall(SYS_exit, 0);
 	}
 	status = child_status(pid);
-	if (status == 3)
+	/* Ours for debugging is one; Debian's are not. */
+	if (status == 3 && prctl(PR_GET_SECCOMP) && errno == EINVAL)
 		SKIP(return, "a kernel without seccomp");
 	EXPECT_EQ(0, status);
 	EXPECT_LE(local + 10000, counter(DSM_STAT_LOCKS_LOCAL));
