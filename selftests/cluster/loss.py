@@ -17,8 +17,8 @@ from vm import clock
 from vm.channel import GuestError
 
 PAGE = 4096
-MANY = 20	# regions, which a joiner takes over one by one
-LATE_MS = 100	# of what it sends meanwhile, so that it takes its time
+MANY = 40	# regions, which a joiner takes over one by one
+LATE_MS = 50	# of what it sends meanwhile, so that it takes its time
 FEW_SAMPLES = 10	# of counters, in the seconds that a loss takes; thousands are usual
 
 
