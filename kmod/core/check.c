@@ -272,6 +272,7 @@ static bool check_body(struct dsm_reader *r, u8 type)
 	case DSM_MSG_LOCK_RETURN_ACK:
 	case DSM_MSG_LOCK_PROBE:
 	case DSM_MSG_LOCK_STATE:
+	case DSM_MSG_LOCK_APART:
 		return check_lock(r, type);
 	case DSM_MSG_BAR_ARRIVE:
 	case DSM_MSG_BAR_ABORT:

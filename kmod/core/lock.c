@@ -488,8 +488,10 @@ int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
  */
 void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
 {
-	if (!dsm_engine_alive(e, node))
-		return;		/* the manager learns of its loss too and closes the gap */
+	if (!dsm_engine_alive(e, node)) {
+		dsm_lock_apart(e, l, node, true, acts);
+		return;
+	}
 	l->next = node;
 	if (l->state == DSM_LOCK_CACHED)
 		start_granting(e, l, acts);
@@ -612,7 +614,7 @@ void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_acti
 {
 	u16 next = l->next;
 
-	if (next == DSM_NO_NODE || !dsm_engine_alive(e, next)) {	/* lost meanwhile */
+	if (next == DSM_NO_NODE || !dsm_engine_alive(e, next)) {	/* lost meanwhile: dsm_lock_peer_lost() */
 		l->next = DSM_NO_NODE;
 		settle(e, l, acts);
 		return;
@@ -689,7 +691,7 @@ void dsm_lock_return_acked(struct dsm_engine *e, struct dsm_lock *l, bool taken,
  */
 bool dsm_lock_try_here(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
 {
-	if (l->state != DSM_LOCK_CACHED || l->next != DSM_NO_NODE)
+	if (l->state != DSM_LOCK_CACHED || l->next != DSM_NO_NODE || !dsm_engine_alive(e, node))
 		return false;
 	l->next = node;
 	start_granting(e, l, acts);

@@ -79,6 +79,25 @@ void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct
 }
 
 /**
+ * dsm_lock_apart() - tell the manager of a node that is lost for this one
+ * @e:      engine
+ * @l:      lock, managed elsewhere or here
+ * @node:   lost node
+ * @behind: it comes after this one in the queue; else the token may have been on its way from there
+ * @acts:   actions
+ *
+ * It may live, and the manager reach both: then it learns of no loss, and who waits behind a node that it cannot reach would
+ * wait until one of them leaves.
+ *
+ * Context: engine lock held.
+ */
+void dsm_lock_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool behind, struct dsm_actions *acts)
+{
+	if (l->manager != e->self && l->manager != node && dsm_engine_alive(e, l->manager))
+		dsm_lock_send(e, l->manager, DSM_CLASS_RSP, DSM_MSG_LOCK_APART, l, node, behind, 0, acts);
+}
+
+/**
  * dsm_lock_peer_lost() - a node is lost: the local part
  * @e:    engine
  * @l:    lock
@@ -90,6 +109,8 @@ void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct
 void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			struct dsm_actions *acts)
 {
+	if (l->next == node || (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l)))
+		dsm_lock_apart(e, l, node, l->next == node, acts);
 	if (l->next == node)
 		l->next = DSM_NO_NODE;
 	if (l->manager == e->self) {

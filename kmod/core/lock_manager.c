@@ -231,6 +231,24 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 
 /* ---- messages ---- */
 
+/*
+ * Two nodes have lost each other, and this one neither. Whoever is behind the other in the queue does not get the lock; and
+ * a token that was on its way between them is lost, which a probe finds out. If the node is dead, a second probe follows.
+ */
+static void on_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool behind, struct dsm_actions *acts)
+{
+	bool queued = false;
+	u8 i;
+
+	for (i = 0; i < l->n_order; i++)
+		queued |= l->order[i] == node;
+	if (!queued || !dsm_engine_alive(e, node) || l->flags & (DSM_LOCKF_LOST | DSM_LOCKF_PROBING))
+		return;
+	if (behind)
+		refuse(e, l, node, -EHOSTDOWN, acts);
+	start_probe(e, l, node, acts);
+}
+
 static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 state, int complete,
 			struct dsm_actions *acts)
 {
@@ -276,6 +294,13 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 		else
 			refuse(e, l, l->trying, -EBUSY, acts);
 		serve_queued(e, l, acts);
+		return 0;
+	case DSM_MSG_LOCK_APART:
+		if (le16_to_cpu(body->node) == e->self)
+			return -EPROTO;
+		/* Older: what it is about was asked anew. */
+		if (epoch == l->epoch)
+			on_apart(e, l, le16_to_cpu(body->node), body->state, acts);
 		return 0;
 	default:	/* DSM_MSG_LOCK_STATE */
 		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) ||
@@ -392,7 +417,7 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 		return -EPROTO;
 	to_manager = hdr->type == DSM_MSG_LOCK_REQ || hdr->type == DSM_MSG_LOCK_TRY ||
 		     hdr->type == DSM_MSG_LOCK_RETURN || hdr->type == DSM_MSG_LOCK_TRY_DONE ||
-		     hdr->type == DSM_MSG_LOCK_STATE;
+		     hdr->type == DSM_MSG_LOCK_STATE || hdr->type == DSM_MSG_LOCK_APART;
 	manager = dsm_manager(s, DSM_MSG_LOCK_REQ, key);
 	/* A token may come from any node; of the rest one end is the manager. */
 	if (hdr->type != DSM_MSG_LOCK_GRANT && manager != (to_manager ? e->self : from))

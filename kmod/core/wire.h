@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 18u
+#define DSM_WIRE_VERSION 19u
 #endif
 
 /**
@@ -65,6 +65,7 @@
  * @DSM_MSG_LOCK_RETURN_ACK: RSP: taken, or "a pass is on its way to you"
  * @DSM_MSG_LOCK_PROBE:      REQ: manager asks after a peer's death
  * @DSM_MSG_LOCK_STATE:      RSP: answer to a probe
+ * @DSM_MSG_LOCK_APART:      RSP: to the manager: the sender has lost a node of the queue
  * @DSM_MSG_BAR_ABORT:       REQ: an arrived thread is gone
  * @DSM_MSG_SYNC_PUSH:       REQ: bare release
  * @DSM_MSG_SYNC_PULL:       REQ: bare acquire
@@ -134,6 +135,7 @@ enum dsm_msg_type {
 	DSM_MSG_SC_BACK = 145,
 	DSM_MSG_SC_GRANT = 146,
 	DSM_MSG_SC_DONE = 147,
+	DSM_MSG_LOCK_APART = 148,
 	DSM_MSG_RLOCK = 150,
 	DSM_MSG_RLOCK_REPLY = 151,
 	DSM_MSG_RSYNC_KEY = 152,
@@ -411,8 +413,8 @@ static_assert(sizeof(struct dsm_wire_interval) == 16);
 /* LOCK_*: region in the header; LOCK_REQ, PASS, GRANT and RETURN carry knowledge behind it. */
 struct dsm_wire_lock {
 	__le64 key;
-	__le16 node;			/* PASS: the requester; PROBE: the dead node */
-	/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no */
+	__le16 node;			/* PASS: the requester; PROBE, APART: the lost node */
+	/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no; APART: that is behind */
 	u8 state;
 	u8 reserved;
 	__le32 status;			/* REFUSED: positive errno */

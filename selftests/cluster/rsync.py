@@ -353,7 +353,7 @@ def array_locks(c):
     rdma_locks_bring_data(c, ARRAY)
     rdma_killed_holding_a_lock(c, ARRAY)
     # More keys than there are arrays, of which a region has no more than a fifth.
-    rdma_regions_come_and_go(c, ARRAY, keys=ARRAYS * len(c.nodes) // 5, turns=8)
+    rdma_regions_come_and_go(c, ARRAY, keys=ARRAYS * len(c.nodes) // 5, turns=6)
     work.barriers_whole_subsets_several_keys(c, ARRAY)
 
 

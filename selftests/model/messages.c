@@ -30,6 +30,7 @@ const char *message_name(u8 type)
 	case DSM_MSG_LOCK_REFUSED: return "LOCK_REFUSED";
 	case DSM_MSG_LOCK_PROBE: return "LOCK_PROBE";
 	case DSM_MSG_LOCK_STATE: return "LOCK_STATE";
+	case DSM_MSG_LOCK_APART: return "LOCK_APART";
 	case DSM_MSG_BAR_ARRIVE: return "BAR_ARRIVE";
 	case DSM_MSG_BAR_DEPART: return "BAR_DEPART";
 	case DSM_MSG_BAR_ABORT: return "BAR_ABORT";

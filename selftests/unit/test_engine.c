@@ -210,6 +210,12 @@ static void lead_to(u8 type)
 		world_lock(B, lock_key(A), 20);
 		world_lock_begin(C, lock_key(A), &waiters[0], 30, true);
 		break;
+	case DSM_MSG_LOCK_APART:
+		world_lock(B, lock_key(A), 20);
+		world_lock_begin(C, lock_key(A), &waiters[0], 30, false);
+		world_run();
+		world_learn_loss(B, C);
+		break;
 	case DSM_MSG_LOCK_PROBE:
 	case DSM_MSG_LOCK_STATE:
 		world_lock(B, lock_key(A), 20);
@@ -269,7 +275,7 @@ static const u8 types[] = {
 	DSM_MSG_FETCH, DSM_MSG_PAGE, DSM_MSG_DIFF, DSM_MSG_DIFF_ACK, DSM_MSG_INTERVALS, DSM_MSG_INTERVAL_PULL,
 	DSM_MSG_LOCK_REQ, DSM_MSG_LOCK_PASS, DSM_MSG_LOCK_GRANT, DSM_MSG_LOCK_RETURN, DSM_MSG_LOCK_TRY,
 	DSM_MSG_LOCK_TRY_PASS, DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_REFUSED, DSM_MSG_LOCK_RETURN_ACK,
-	DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_STATE, DSM_MSG_BAR_ARRIVE, DSM_MSG_BAR_DEPART, DSM_MSG_BAR_ABORT,
+	DSM_MSG_LOCK_PROBE, DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_APART, DSM_MSG_BAR_ARRIVE, DSM_MSG_BAR_DEPART, DSM_MSG_BAR_ABORT,
 	DSM_MSG_BAR_ASK,
 	DSM_MSG_FLAG_OP, DSM_MSG_FLAG_REPLY, DSM_MSG_SYNC_PUSH, DSM_MSG_SYNC_REPLY,
 };

@@ -66,6 +66,113 @@ static void token_on_a_lost_node_fails_every_request(void **state)
 	assert_int_equal(world_lock(C, world_key(DSM_MSG_LOCK_REQ, A, 1), 30), 0);
 }
 
+/* The manager reaches both. */
+static void part(u16 one, u16 other)
+{
+	world_learn_loss(one, other);
+	world_learn_loss(other, one);
+	world_run();
+}
+
+static void reg_who_is_apart_from_the_holder_is_refused(void **state)
+{
+	struct dsm_waiter a, c;
+
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	part(B, C);
+	assert_true(c.done);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	/* And whenever it asks while the token is there. */
+	assert_int_equal(world_lock(C, K, 30), -EHOSTDOWN);
+	assert_int_equal(world_try(C, K, 30), -EBUSY);
+	/* Behind the manager, which has it from the one and gives it to the other, it has its turn. */
+	world_lock_begin(A, K, &a, 10, false);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	world_unlock(B, K, 20);
+	world_run();
+	assert_true(a.done);
+	assert_int_equal(a.status, 0);
+	world_unlock(A, K, 10);
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, 0);
+	world_unlock(C, K, 30);
+	assert_int_equal(world_lock(A, K, 10), 0);
+	world_unlock(A, K, 10);
+	assert_int_equal(world_lock(B, K, 20), 0);
+}
+
+static void reg_who_is_apart_from_a_free_token_is_refused(void **state)
+{
+	world_lock(B, K, 20);
+	world_unlock(B, K, 20);
+	part(B, C);
+	assert_int_equal(world_try(C, K, 30), -EBUSY);
+	assert_int_equal(world_lock(C, K, 30), -EHOSTDOWN);
+	assert_int_equal(world_lock(B, K, 20), 0);
+}
+
+static void reg_nodes_in_the_queue_that_are_apart_do_not_wait_for_each_other(void **state)
+{
+	struct dsm_waiter b, c;
+
+	world_lock(A, K, 10);
+	world_lock_begin(B, K, &b, 20, false);
+	world_run();
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	part(B, C);
+	assert_true(c.done);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	assert_false(b.done);
+	world_unlock(A, K, 10);
+	world_run();
+	assert_true(b.done);
+	assert_int_equal(b.status, 0);
+}
+
+static void who_waits_behind_one_that_is_apart_has_its_turn(void **state)
+{
+	struct dsm_waiter c, d;
+
+	world_start(4);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	world_lock_begin(3, K, &d, 40, false);
+	world_run();
+	part(B, C);
+	assert_true(c.done);
+	assert_false(d.done);
+	world_unlock(B, K, 20);
+	world_run();
+	assert_true(d.done);
+	assert_int_equal(d.status, 0);
+	world_stop();
+}
+
+static void reg_token_between_nodes_that_are_apart_is_lost(void **state)
+{
+	struct dsm_waiter c;
+
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_run();
+	part(B, C);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	assert_int_equal(world_lock(B, K, 20), -EHOSTDOWN);
+}
+
 static void token_cached_on_a_lost_node_is_lost_too(void **state)
 {
 	world_lock(B, K, 20);
@@ -557,6 +664,11 @@ int main(void)
 		T(token_at_a_survivor_outlives_the_loss_of_the_tail),
 		T(waiters_behind_a_lost_node_close_the_gap),
 		T(token_on_a_lost_node_fails_every_request),
+		T(reg_who_is_apart_from_the_holder_is_refused),
+		T(reg_who_is_apart_from_a_free_token_is_refused),
+		T(reg_nodes_in_the_queue_that_are_apart_do_not_wait_for_each_other),
+		cmocka_unit_test(who_waits_behind_one_that_is_apart_has_its_turn),
+		T(reg_token_between_nodes_that_are_apart_is_lost),
 		T(token_cached_on_a_lost_node_is_lost_too),
 		T(reg_tokens_go_home_before_their_node_leaves),
 		T(loss_of_a_node_that_gave_the_token_back_does_no_harm),
