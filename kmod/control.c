@@ -519,11 +519,17 @@ static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16
 	return err;
 }
 
-static void set_still(struct dsm_region *r, bool still)
+/* Not if somebody has taken back meanwhile that it goes. */
+static int be_still(struct dsm_region *r)
 {
-	spin_lock(&r->node->lock);
-	r->space->still = still;
-	spin_unlock(&r->node->lock);
+	struct dsm_node *n = r->node;
+	bool ends;
+
+	spin_lock(&n->lock);
+	ends = atomic_read(&r->opens) == DSM_OPENS_ENDING;
+	r->space->still |= ends;
+	spin_unlock(&n->lock);
+	return ends ? 0 : -EBUSY;
 }
 
 /* What was written gets home. What a device writes after that stays here, as the next node that is asked may forget it all. */
@@ -531,18 +537,20 @@ static int settle_last(struct dsm_region *r)
 {
 	int err = dsm_regions_settle_within(r->node, DSM_LAST_DIFFS);
 
-	if (err)
-		return err;
-	set_still(r, true);
+	err = err ?: be_still(r);
 	/* And what a release had taken before. */
-	return dsm_regions_settle_within(r->node, DSM_LAST_DIFFS);
+	return err ?: dsm_regions_settle_within(r->node, DSM_LAST_DIFFS);
 }
 
 static void stays(struct dsm_region *r)
 {
+	struct dsm_node *n = r->node;
+
 	dsm_dir_ending(r, false);
-	set_still(r, false);
+	spin_lock(&n->lock);
+	r->space->still = false;
 	atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0);
+	spin_unlock(&n->lock);
 }
 
 static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)

@@ -227,7 +227,8 @@ static int on_grant(struct dsm_engine *e, struct dsm_page *p, const struct dsm_w
 	    (body->granted && !dsm_page_is_csm(p)))
 		return -EPROTO;
 	if (body->granted) {
-		/* Stale only because everything was assumed to be: the home compared versions. */
+		/* Stale only because everything was assumed to be: the home compared versions, and there is no other. */
+		p->need = min(p->need, p->ver);
 		dsm_csm_exclusive(e, p, acts);
 	} else {
 		/* An acquire may have come by meanwhile (decisions.md P7, mutants M146, M147). */

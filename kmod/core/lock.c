@@ -614,7 +614,8 @@ void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_acti
 {
 	u16 next = l->next;
 
-	if (next == DSM_NO_NODE || !dsm_engine_alive(e, next)) {	/* lost meanwhile: dsm_lock_peer_lost() */
+	if (next == DSM_NO_NODE || !dsm_engine_alive(e, next)) {
+		dsm_lock_apart(e, l, next, true, acts);	/* lost meanwhile, if there was one */
 		l->next = DSM_NO_NODE;
 		settle(e, l, acts);
 		return;

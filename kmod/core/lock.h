@@ -179,7 +179,7 @@ int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 
 /* lock_loss.c */
 /* The manager asks who has the token: what it told us before is void. Waiters ask anew. */
-void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts);
+void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, bool gone, struct dsm_actions *acts);
 /* A token came from a node that had heard of probe @epoch: marks the one for a void request. */
 void dsm_lock_came(struct dsm_engine *e, struct dsm_lock *l, u32 epoch);
 void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts);

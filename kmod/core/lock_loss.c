@@ -16,13 +16,14 @@
  * @e:     engine
  * @l:     lock, managed elsewhere
  * @epoch: number of the probe
+ * @gone:  who has the token is lost for this node, and it does not get the lock
  * @acts:  actions
  *
  * The queue that the manager knew is void, and with it this node's place and its successor.
  *
  * Context: engine lock held.
  */
-void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct dsm_actions *acts)
+void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, bool gone, struct dsm_actions *acts)
 {
 	if (epoch <= l->epoch)
 		return;
@@ -31,7 +32,11 @@ void dsm_lock_probed(struct dsm_engine *e, struct dsm_lock *l, u32 epoch, struct
 	l->flags &= ~DSM_LOCKF_LATE;
 	dsm_lock_send(e, l->manager, DSM_CLASS_RSP, DSM_MSG_LOCK_STATE, l, DSM_NO_NODE,
 		      dsm_lock_has_token(l) ? DSM_LOCK_HELD : DSM_LOCK_NONE, 0, acts);
-	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
+	if (l->state != DSM_LOCK_WAITING || dsm_lock_has_token(l))
+		return;
+	if (gone)
+		dsm_lock_refused(e, l, -EHOSTDOWN, acts);
+	else
 		dsm_lock_ask(e, l, l->flags & DSM_LOCKF_TRYING, acts);
 }
 
@@ -82,7 +87,7 @@ void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct
  * dsm_lock_apart() - tell the manager of a node that is lost for this one
  * @e:      engine
  * @l:      lock, managed elsewhere or here
- * @node:   lost node
+ * @node:   lost node; DSM_NO_NODE: there is nothing to tell
  * @behind: it comes after this one in the queue; else the token may have been on its way from there
  * @acts:   actions
  *
@@ -93,7 +98,7 @@ void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct
  */
 void dsm_lock_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool behind, struct dsm_actions *acts)
 {
-	if (l->manager != e->self && l->manager != node && dsm_engine_alive(e, l->manager))
+	if (node != DSM_NO_NODE && node != l->manager && l->manager != e->self && dsm_engine_alive(e, l->manager))
 		dsm_lock_send(e, l->manager, DSM_CLASS_RSP, DSM_MSG_LOCK_APART, l, node, behind, 0, acts);
 }
 

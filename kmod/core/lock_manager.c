@@ -5,8 +5,8 @@
  *
  * The manager knows who asked in which order, not how far the token has come. It tells the last
  * in the queue who comes next; the token then travels directly. When a node of the queue is
- * lost, it asks the others who has the token, and builds the queue anew; it never makes a
- * second token. Messages of both parts are dispatched here.
+ * lost, or two neighbours there have lost each other, it asks all who has the token, and builds
+ * the queue anew; it never makes a second token. Messages of both parts are dispatched here.
  */
 #include "lock.h"
 #include "interval.h"
@@ -173,7 +173,8 @@ static void rebuild(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions
 	serve_queued(e, l, acts);
 }
 
-static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost,
+/* @refused: a node that does not get the lock, which must not ask anew before it knows: the probe says so. */
+static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, u16 refused,
 			struct dsm_actions *acts)
 {
 	u64 nodes = 0;
@@ -196,8 +197,8 @@ static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost,
 	drop_queued(e, l, nodes);
 	for (node = 0; node < e->n_nodes; node++)
 		if (nodes & 1ull << node)
-			dsm_lock_send(e, node, DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0, 0,
-				      acts);
+			dsm_lock_send(e, node, DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0,
+				      node == refused ? EHOSTDOWN : 0, acts);
 	if (!l->probe)
 		rebuild(e, l, acts);
 }
@@ -226,27 +227,36 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 		concerned |= l->order[i] == node;
 	if (!concerned || l->flags & DSM_LOCKF_LOST)
 		return;
-	start_probe(e, l, node, acts);
+	start_probe(e, l, node, DSM_NO_NODE, acts);
 }
 
 /* ---- messages ---- */
 
-/*
- * Two nodes have lost each other, and this one neither. Whoever is behind the other in the queue does not get the lock; and
- * a token that was on its way between them is lost, which a probe finds out. If the node is dead, a second probe follows.
- */
-static void on_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool behind, struct dsm_actions *acts)
+/* Does @node come right behind @from, or may @from wait for it? */
+static bool next_to(const struct dsm_lock *l, u16 from, u16 node, bool behind)
 {
-	bool queued = false;
 	u8 i;
 
-	for (i = 0; i < l->n_order; i++)
-		queued |= l->order[i] == node;
-	if (!queued || !dsm_engine_alive(e, node) || l->flags & (DSM_LOCKF_LOST | DSM_LOCKF_PROBING))
-		return;
+	for (i = 0; i < l->n_order && l->order[i] != from; i++)
+		;
+	if (i == l->n_order)
+		return false;
 	if (behind)
-		refuse(e, l, node, -EHOSTDOWN, acts);
-	start_probe(e, l, node, acts);
+		return i + 1 < l->n_order && l->order[i + 1] == node;
+	/* Who is first has had one before it that was served. */
+	return !i || l->order[i - 1] == node;
+}
+
+/*
+ * Two nodes have lost each other, and this one neither. Whoever is behind the other in the queue does not get the lock; and
+ * a token that was on its way between them is lost, which the probe finds out. If the node is dead, a second probe follows.
+ */
+static void on_apart(struct dsm_engine *e, struct dsm_lock *l, u16 from, u16 node, bool behind, struct dsm_actions *acts)
+{
+	if (!dsm_engine_alive(e, node) || l->flags & (DSM_LOCKF_LOST | DSM_LOCKF_PROBING) ||
+	    !next_to(l, from, node, behind))
+		return;
+	start_probe(e, l, node, behind ? node : DSM_NO_NODE, acts);
 }
 
 static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 state, int complete,
@@ -298,9 +308,9 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 	case DSM_MSG_LOCK_APART:
 		if (le16_to_cpu(body->node) == e->self)
 			return -EPROTO;
-		/* Older: what it is about was asked anew. */
-		if (epoch == l->epoch)
-			on_apart(e, l, le16_to_cpu(body->node), body->state, acts);
+		/* As a request. */
+		if (epoch >= l->epoch || !(l->asked & 1ull << from))
+			on_apart(e, l, from, le16_to_cpu(body->node), body->state, acts);
 		return 0;
 	default:	/* DSM_MSG_LOCK_STATE */
 		if (!(l->flags & DSM_LOCKF_PROBING) || !(l->probe & 1ull << from) ||
@@ -376,6 +386,9 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 		on_grant(e, from, body, l, complete, acts);
 		return 0;
 	case DSM_MSG_LOCK_REFUSED:
+		/* Void if older than a probe, for which it has asked anew. */
+		if (epoch < l->epoch)
+			return 0;
 		dsm_lock_answered(e, l, refusal(le32_to_cpu(body->status)), acts);
 		return 0;
 	case DSM_MSG_LOCK_RETURN_ACK:
@@ -384,7 +397,7 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 		dsm_lock_return_acked(e, l, body->state, acts);
 		return 0;
 	default:	/* DSM_MSG_LOCK_PROBE */
-		dsm_lock_probed(e, l, epoch, acts);
+		dsm_lock_probed(e, l, epoch, body->status, acts);
 		return 0;
 	}
 }

@@ -63,7 +63,7 @@
  * @DSM_MSG_LOCK_TRY_DONE:   RSP: to the manager: granted or not
  * @DSM_MSG_LOCK_REFUSED:    RSP: to the requester: busy, lost
  * @DSM_MSG_LOCK_RETURN_ACK: RSP: taken, or "a pass is on its way to you"
- * @DSM_MSG_LOCK_PROBE:      REQ: manager asks after a peer's death
+ * @DSM_MSG_LOCK_PROBE:      REQ: manager asks after a loss
  * @DSM_MSG_LOCK_STATE:      RSP: answer to a probe
  * @DSM_MSG_LOCK_APART:      RSP: to the manager: the sender has lost a node of the queue
  * @DSM_MSG_BAR_ABORT:       REQ: an arrived thread is gone
@@ -417,7 +417,7 @@ struct dsm_wire_lock {
 	/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no; APART: that is behind */
 	u8 state;
 	u8 reserved;
-	__le32 status;			/* REFUSED: positive errno */
+	__le32 status;			/* REFUSED, PROBE: positive errno, or 0 */
 	__le64 serial;			/* place in the manager's queue */
 };
 static_assert(sizeof(struct dsm_wire_lock) == 24);

@@ -20,7 +20,6 @@ static const struct {
 	/* The manager knows again who has a token: those who wait for it have their turn. */
 	{ DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_REFUSED }, { DSM_MSG_LOCK_TRY_DONE, DSM_MSG_LOCK_GRANT },
 	{ DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_REFUSED }, { DSM_MSG_LOCK_STATE, DSM_MSG_LOCK_GRANT },
-	{ DSM_MSG_LOCK_APART, DSM_MSG_LOCK_REFUSED }, { DSM_MSG_LOCK_APART, DSM_MSG_LOCK_GRANT },
 	/* Those who asked while the home was not known, or the bytes were elsewhere, which is acknowledged. */
 	{ DSM_MSG_PAGE, DSM_MSG_PAGE }, { DSM_MSG_CSM_GRANT, DSM_MSG_PAGE },
 	{ DSM_MSG_CSM_BACK, DSM_MSG_PAGE }, { DSM_MSG_CSM_BACK, DSM_MSG_CSM_BACK_ACK },

@@ -173,6 +173,55 @@ static void reg_token_between_nodes_that_are_apart_is_lost(void **state)
 	assert_int_equal(world_lock(B, K, 20), -EHOSTDOWN);
 }
 
+/* That has not asked the one that waits, whose word is as good as its request. */
+static void reg_token_is_missed_after_an_earlier_probe(void **state)
+{
+	struct dsm_waiter c, d;
+
+	world_start(4);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	world_lock(B, K, 20);
+	world_lock_begin(3, K, &d, 40, false);
+	world_run();
+	world_lose(3);
+	world_run();
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_run();
+	part(B, C);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	world_stop();
+}
+
+/* Of the queue, that is: only the node right behind it waits for it. */
+static void loss_of_a_node_further_on_probes_nothing(void **state)
+{
+	struct dsm_waiter c, d;
+
+	world_start(4);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	world_lock_begin(3, K, &d, 40, false);
+	world_run();
+	part(B, 3);
+	assert_int_equal(lock_at(A)->epoch, 0);
+	world_unlock(B, K, 20);
+	world_run();
+	assert_int_equal(c.status, 0);
+	world_unlock(C, K, 30);
+	world_run();
+	assert_true(d.done);
+	assert_int_equal(d.status, 0);
+	world_stop();
+}
+
 static void token_cached_on_a_lost_node_is_lost_too(void **state)
 {
 	world_lock(B, K, 20);
@@ -669,6 +718,8 @@ int main(void)
 		T(reg_nodes_in_the_queue_that_are_apart_do_not_wait_for_each_other),
 		cmocka_unit_test(who_waits_behind_one_that_is_apart_has_its_turn),
 		T(reg_token_between_nodes_that_are_apart_is_lost),
+		cmocka_unit_test(reg_token_is_missed_after_an_earlier_probe),
+		cmocka_unit_test(loss_of_a_node_further_on_probes_nothing),
 		T(token_cached_on_a_lost_node_is_lost_too),
 		T(reg_tokens_go_home_before_their_node_leaves),
 		T(loss_of_a_node_that_gave_the_token_back_does_no_harm),
