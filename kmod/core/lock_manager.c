@@ -223,6 +223,8 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 	l->asked &= ~(1ull << node);
 	/* The answer to a try may have sent the token to the lost node. */
 	concerned = l->flags & DSM_LOCKF_TRY_OUT && l->trying == node;
+	/* Its answer is waited for, though the queue may be of one again, the token having come meanwhile. */
+	concerned |= l->flags & DSM_LOCKF_PROBING && l->probe & 1ull << node;
 	for (i = 0; i < l->n_order; i++)
 		concerned |= l->order[i] == node;
 	if (!concerned || l->flags & DSM_LOCKF_LOST)

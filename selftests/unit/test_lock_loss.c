@@ -198,6 +198,32 @@ static void reg_token_is_missed_after_an_earlier_probe(void **state)
 	world_stop();
 }
 
+/* The probe still waits for a node that is dead when the token is the manager's again, and nobody else in the queue. */
+static void reg_loss_of_a_node_that_a_probe_waits_for_ends_it(void **state)
+{
+	struct dsm_waiter b, c;
+
+	world_lock(A, K, 10);
+	world_lock_begin(B, K, &b, 20, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(A, K, 10);
+	world_run();
+	world_learn_loss(B, C);
+	w.held[DSM_MSG_LOCK_PROBE] = true;
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	world_crash(C);
+	memset(w.held, 0, sizeof(w.held));
+	world_deliver(DSM_MSG_LOCK_PROBE);
+	world_run();
+	assert_false(b.done);
+	world_learn_loss(A, C);
+	world_run();
+	assert_true(b.done);
+	assert_int_equal(b.status, 0);
+}
+
 /* Of the queue, that is: only the node right behind it waits for it. */
 static void loss_of_a_node_further_on_probes_nothing(void **state)
 {
@@ -720,6 +746,7 @@ int main(void)
 		T(reg_token_between_nodes_that_are_apart_is_lost),
 		cmocka_unit_test(reg_token_is_missed_after_an_earlier_probe),
 		cmocka_unit_test(loss_of_a_node_further_on_probes_nothing),
+		T(reg_loss_of_a_node_that_a_probe_waits_for_ends_it),
 		T(token_cached_on_a_lost_node_is_lost_too),
 		T(reg_tokens_go_home_before_their_node_leaves),
 		T(loss_of_a_node_that_gave_the_token_back_does_no_harm),
