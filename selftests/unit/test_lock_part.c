@@ -55,7 +55,7 @@ static void reg_who_is_apart_from_a_free_token_is_refused(void **state)
 	assert_int_equal(world_lock(B, K, 20), 0);
 }
 
-static void reg_nodes_in_the_queue_that_are_apart_never_wait_for_each_other(void **state)
+static void reg_nodes_in_the_queue_that_are_apart_do_not_wait_for_one_another(void **state)
 {
 	struct dsm_waiter b, c;
 
@@ -193,7 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(reg_who_is_apart_from_the_holder_is_refused),
 		T(reg_who_is_apart_from_a_free_token_is_refused),
-		T(reg_nodes_in_the_queue_that_are_apart_never_wait_for_each_other),
+		T(reg_nodes_in_the_queue_that_are_apart_do_not_wait_for_one_another),
 		cmocka_unit_test(who_waits_behind_one_that_is_apart_has_its_turn),
 		T(reg_token_between_nodes_that_are_apart_is_lost),
 		cmocka_unit_test(reg_token_is_missed_after_an_earlier_probe),
