@@ -519,40 +519,6 @@ static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16
 	return err;
 }
 
-/* Not if somebody has taken back meanwhile that it goes. */
-static int be_still(struct dsm_region *r)
-{
-	struct dsm_node *n = r->node;
-	bool ends;
-
-	spin_lock(&n->lock);
-	ends = atomic_read(&r->opens) == DSM_OPENS_ENDING;
-	r->space->still |= ends;
-	spin_unlock(&n->lock);
-	return ends ? 0 : -EBUSY;
-}
-
-/* What was written gets home. What a device writes after that stays here, as the next node that is asked may forget it all. */
-static int settle_last(struct dsm_region *r)
-{
-	int err = dsm_regions_settle_within(r->node, DSM_LAST_DIFFS);
-
-	err = err ?: be_still(r);
-	/* And what a release had taken before. */
-	return err ?: dsm_regions_settle_within(r->node, DSM_LAST_DIFFS);
-}
-
-static void stays(struct dsm_region *r)
-{
-	struct dsm_node *n = r->node;
-
-	dsm_dir_ending(r, false);
-	spin_lock(&n->lock);
-	r->space->still = false;
-	atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0);
-	spin_unlock(&n->lock);
-}
-
 static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 {
 	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), false);
@@ -582,8 +548,7 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 		 * to write here. Ends with the transfer, the answer, or its peer, unless
 		 * that lives and does not answer.
 		 */
-		dsm_dir_ending(r, true);
-		err = settle_last(r);
+		err = dsm_region_settle_last(r);
 		if (err)
 			err = say(msg, -EBUSY, "what a node wrote is not at its homes yet; try again");
 		else if (!dsm_rsync_settle(r))
@@ -593,10 +558,10 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 					     LAST_FETCH))
 			err = say(msg, -EBUSY, "pages of the region are still being fetched; try again");
 		if (err)
-			stays(r);
+			dsm_region_stays(r);
 		break;
 	case DSM_CONTROL_CANCEL_DESTROY:
-		stays(r);
+		dsm_region_stays(r);
 		break;
 	default:	/* DSM_CONTROL_APPLY_DESTROY, also of a creation that failed elsewhere */
 		if (atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING) > 0) {

@@ -52,19 +52,3 @@ void dsm_dir_free(struct dsm_region *r)
 	vfree(r->space->dir.word);
 	r->space->dir.word = NULL;
 }
-
-/**
- * dsm_dir_ending() - a region may go, or does not
- * @r:      region that is not open here
- * @ending: from now on nothing is changed in words elsewhere that may stay as it is
- *
- * Context: process.
- */
-void dsm_dir_ending(struct dsm_region *r, bool ending)
-{
-	struct dsm_node *n = r->node;
-
-	spin_lock(&n->lock);
-	r->space->dir.ending = ending;
-	spin_unlock(&n->lock);
-}

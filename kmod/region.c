@@ -346,6 +346,55 @@ static void end_pages_of(struct dsm_region *r)
 		wait_event(n->page_queues[dsm_page_bucket(p)], !page_wanted(p));
 }
 
+/* A mark of a region that may go; not if somebody has taken that back meanwhile, or it is going already. */
+static int mark(struct dsm_region *r, bool *what)
+{
+	struct dsm_node *n = r->node;
+	int opens;
+
+	spin_lock(&n->lock);
+	opens = atomic_read(&r->opens);
+	*what |= opens == DSM_OPENS_ENDING;
+	spin_unlock(&n->lock);
+	return opens == DSM_OPENS_ENDING || opens == DSM_OPENS_GOING ? 0 : -EBUSY;
+}
+
+/**
+ * dsm_region_settle_last() - a region may go: what this node wrote there is at its homes
+ * @r: region that is not open here, and cannot be opened
+ *
+ * From now on nothing is changed in words elsewhere that may stay as it is; and once all is at home, what a device still writes
+ * stays here, as the next node that is asked may forget the region.
+ *
+ * Context: process; waits for releases under way before that and after it, DSM_LAST_DIFFS each at most.
+ * Return: 0; -EBUSY the region stays after all; -ETIMEDOUT, -EINTR releases go on.
+ */
+int dsm_region_settle_last(struct dsm_region *r)
+{
+	struct dsm_node *n = r->node;
+	int err = mark(r, &r->space->dir.ending);
+
+	err = err ?: dsm_regions_settle_within(n, DSM_LAST_DIFFS);
+	err = err ?: mark(r, &r->space->still);
+	return err ?: dsm_regions_settle_within(n, DSM_LAST_DIFFS);
+}
+
+/**
+ * dsm_region_stays() - a region that might go does not; one that goes already is as it is
+ * @r: region
+ *
+ * Context: process.
+ */
+void dsm_region_stays(struct dsm_region *r)
+{
+	struct dsm_node *n = r->node;
+
+	spin_lock(&n->lock);
+	if (atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0) == DSM_OPENS_ENDING)
+		r->space->still = r->space->dir.ending = false;
+	spin_unlock(&n->lock);
+}
+
 /**
  * dsm_region_remove() - a region goes
  * @r: region, not open on this node and refusing to be opened; the table's reference is consumed

@@ -323,7 +323,6 @@ void dsm_bcast_datagram(void *ctx, const u8 *data, u32 len);
 /* ---- dir.c ---- */
 int dsm_dir_make(struct dsm_region *r);
 void dsm_dir_free(struct dsm_region *r);
-void dsm_dir_ending(struct dsm_region *r, bool ending);
 
 /* ---- xfer.c ---- */
 void dsm_shell_xfer_done(void *ctx, struct dsm_xfer *xfer);
@@ -391,6 +390,9 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);
 extern const struct dsm_mm_ops dsm_shell_mm_ops;
 int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool is_new);
 void dsm_region_remove(struct dsm_region *r);
+/* A region that is not open may go, or stays after all. */
+int dsm_region_settle_last(struct dsm_region *r);
+void dsm_region_stays(struct dsm_region *r);
 void dsm_region_describe(struct dsm_region *r, struct dsm_wire_region *desc);
 int dsm_region_set_members(struct dsm_region *r, u64 members, u64 users);
 void dsm_regions_drop_all(struct dsm_node *n);

@@ -10,7 +10,7 @@
  *   bad NODE ADDR RKEY        READ beyond the offer: the connection breaks, "status -112"
  *   key NODE REGION PAGE      what NODE told of its part of a region: "key ADDR RKEY"
  *   try WHAT NODE ADDR RKEY   one read, write or add there: "status 0", or it is refused and the connection breaks
- *   spoil RKEY                the next answer to a fetch takes that key away; 0: none; "none": it does not any more
+ *   spoil RKEY                the next answer to a fetch takes that key away, 0: no key; "none": does not any more
  *   forge WHAT                the next bulk breaks a rule, or none does any more; see net/forge.c
  *   signals                   "signals N", received since the module was loaded
  *   fault NODE WHAT A B       something goes wrong with NODE; see net/fault.c

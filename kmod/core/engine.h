@@ -203,7 +203,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @dir:     metadata=rdma
  * @moves:   home=migrate@barrier
  * @slots:   locks shared with processes, or NULL; set once
- * @still:   it is about to go, or not: no diff or notice of this node to it is sent any more; set by the shell
+ * @still:   it may go, and may yet stay: meanwhile this node sends no diff or notice of it; set by the shell
  * @closing: the region goes and nobody uses it: no page stays dirty; set by the shell
  * @all_told: every notice of this region that this node had to apply, it has applied; set by the
  *           shell for a region that this node knows from before its first use

@@ -66,7 +66,7 @@ enum dsm_lock_state {
  * @asked:   manager: nodes that the latest probe asked; their older requests are void
  * @token:   manager, probing: who has the token
  * @trying:  manager: node whose try is at the tail
- * @epoch:   grows with each probe; a PASS, request or try of an older epoch is void
+ * @epoch:   grows with each probe; a PASS, REFUSED, APART, request or try of an older epoch is void
  * @slots:   CACHED only: offered to the processes in slot @slot of these, which may have taken
  *           it; else NULL
  * @slot:    index

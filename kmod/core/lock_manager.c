@@ -173,7 +173,7 @@ static void rebuild(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions
 	serve_queued(e, l, acts);
 }
 
-/* @refused: a node that does not get the lock, which must not ask anew before it knows: the probe says so. */
+/* @refused: waits behind a node that it cannot reach, or none; its probe tells it to fail instead of asking anew. */
 static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, u16 refused,
 			struct dsm_actions *acts)
 {
@@ -234,19 +234,30 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 
 /* ---- messages ---- */
 
+static int place_of(const struct dsm_lock *l, u16 node)
+{
+	int i;
+
+	for (i = 0; i < l->n_order; i++)
+		if (l->order[i] == node)
+			return i;
+	return -1;
+}
+
 /* Does @node come right behind @from, or may @from wait for it? */
 static bool next_to(const struct dsm_lock *l, u16 from, u16 node, bool behind)
 {
-	u8 i;
+	int at = place_of(l, from), other = place_of(l, node);
 
-	for (i = 0; i < l->n_order && l->order[i] != from; i++)
-		;
-	if (i == l->n_order)
+	/* Its try may have been granted; that has not been said yet. */
+	if (!behind && l->flags & DSM_LOCKF_TRY_OUT && l->trying == from && l->tail == node)
+		return true;
+	if (at < 0 || other < 0)
 		return false;
 	if (behind)
-		return i + 1 < l->n_order && l->order[i + 1] == node;
-	/* Who is first has had one before it that was served. */
-	return !i || l->order[i - 1] == node;
+		return other == at + 1;
+	/* Who granted the first one its token may have asked again, and is behind it by now. */
+	return !at || other == at - 1;
 }
 
 /*
@@ -308,7 +319,7 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 		serve_queued(e, l, acts);
 		return 0;
 	case DSM_MSG_LOCK_APART:
-		if (le16_to_cpu(body->node) == e->self)
+		if (le16_to_cpu(body->node) == e->self || le16_to_cpu(body->node) == from)
 			return -EPROTO;
 		/* As a request. */
 		if (epoch >= l->epoch || !(l->asked & 1ull << from))

@@ -418,7 +418,7 @@ struct dsm_wire_lock {
 	u8 state;
 	u8 reserved;
 	__le32 status;			/* REFUSED, PROBE: positive errno, or 0 */
-	__le64 serial;			/* place in the manager's queue */
+	__le64 serial;			/* of the last probe that the sender knows */
 };
 static_assert(sizeof(struct dsm_wire_lock) == 24);
 

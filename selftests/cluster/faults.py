@@ -520,18 +520,20 @@ def a_break_without_time_to_mend_it(c):
         again(c, b)
     finally:
         b.sh(f"echo {usual} >{RESUME_MS}")
-    pairs = [(b, status(a)["node"]), (a, status(b)["node"])]
-    before = [resumes(n) for n in (a, b)]
-    with region(c, "1M", "home=rr") as name:
-        with actors(name, a, b) as (holder, actor):
-            holder.want(0, "lock", 1)
-            waiting = actor.begin_blocked("dsm_node_lock", "lock", 1)
-            fault(b, a, "break 1")
-            actor.finish(waiting, -errno.EHOSTDOWN, "lock of a node whose connection failed")
-            wait_lost(c, pairs, c.peer_timeout_ms / 1000 + 2)
-        for one, ident in pairs:
-            reason = peer(one, ident)["reason"]
-            expect("no heartbeat" not in reason, f"{one.name} lost node {ident} by its silence: {reason}")
-        expect([resumes(n) for n in (a, b)] == before, "connections were made anew")
-    again(c, b)
+    try:
+        pairs = [(b, status(a)["node"]), (a, status(b)["node"])]
+        before = [resumes(n) for n in (a, b)]
+        with region(c, "1M", "home=rr") as name:
+            with actors(name, a, b) as (holder, actor):
+                holder.want(0, "lock", 1)
+                waiting = actor.begin_blocked("dsm_node_lock", "lock", 1)
+                fault(b, a, "break 1")
+                actor.finish(waiting, -errno.EHOSTDOWN, "lock of a node whose connection failed")
+                wait_lost(c, pairs, c.peer_timeout_ms / 1000 + 2)
+            for one, ident in pairs:
+                reason = peer(one, ident)["reason"]
+                expect("no heartbeat" not in reason, f"{one.name} lost node {ident} by its silence: {reason}")
+            expect([resumes(n) for n in (a, b)] == before, "connections were made anew")
+    finally:
+        again(c, b)
     check_both_know(a, b)

@@ -427,51 +427,62 @@ def carried(setter, waiter, keys):
     return good
 
 
+def come_back(c, node, seed):
+    """A node that another one has lost leaves, if it is a member, and joins again."""
+    node.run(["dsmctl", "leave", "--force"])
+    node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
+    for n in c.nodes:
+        until(lambda n=n: status(n)["members"] == c.count, f"{n.name} does not know all members")
+
+
+def lose_each_other(c, one, other, a, b):
+    """What waits for the other one fails, whoever of the three manages the key."""
+    keys = range(4)
+    for key in keys:
+        a.want(0, "lock", key)
+    behind = [b.begin("lock", key, thread=4 + key) for key in keys]
+    b.blocked("dsm_node_lock")
+    b.settle()
+    since = clock.now()
+    one.part(other)
+    reading = [(a, a.begin("read", 2 * PAGE)), (b, b.begin("read", PAGE))]
+    for x, number in reading:
+        x.finish(number, SIGBUS, "read of a page of the node that is apart", bound(c, since))
+    for number in behind:
+        b.finish(number, -errno.EHOSTDOWN, "lock that the node has which is apart", bound(c, since))
+    for node, ident in ((one, b.id), (other, a.id)):
+        until(lambda node=node, ident=ident: peer(node, ident)["state"] == "lost",
+              f"{node.name} still has node {ident}", bound(c, since).limit)
+    return keys
+
+
 def parted_from_one_of_two(c):
     """Two nodes lose each other, a third one neither: what one has fails for the other, what the third has goes on."""
     third, one, other = c.nodes
-    keys = range(4)
     with region(c, "1M", "home=rr", "around=off") as name:
-        with actors(name, third, one, other) as (t, a, b):
-            # All know that these pages are not zero.
-            for x, page in ((a, 1), (b, 2)):
-                x.want(0, "write", page * PAGE, page)
-                x.want(0, "release")
-            for x in (t, a, b):
-                x.want(0, "acquire")
-            for key in keys:
-                a.want(0, "lock", key)
-            behind = [b.begin("lock", key, thread=4 + key) for key in keys]
-            b.blocked("dsm_node_lock")
-            b.settle()
-            since = clock.now()
-            one.part(other)
-            reading = [(a, a.begin("read", 2 * PAGE)), (b, b.begin("read", PAGE))]
-            for x, number in reading:
-                x.finish(number, SIGBUS, "read of a page of the node that is apart", bound(c, since))
-            # Whoever of the three manages the key.
-            for number in behind:
-                b.finish(number, -errno.EHOSTDOWN, "lock that the node has which is apart", bound(c, since))
-            for node, ident in ((one, b.id), (other, a.id)):
-                until(lambda node=node, ident=ident: peer(node, ident)["state"] == "lost",
-                      f"{node.name} still has node {ident}", bound(c, since).limit)
-            for x in (a, b):
-                expect(peer(third, x.id)["state"] == "up", f"{third.name} lost node {x.id}, which it reaches")
-            t.read(PAGE, 1)
-            t.read(2 * PAGE, 2)
-            expect(carried(a, b, range(50, 70)), "nothing went from one to the other by the third")
-            expect(carried(b, a, range(70, 90)), "nothing went back by the third")
-            for key in keys:
-                a.want(0, "unlock", key)
-            for key in keys:
-                got = t.call("lock", key)
-                expect(got in (0, -errno.EHOSTDOWN), f"lock {key}: {name_of(got)}")
-            b.leave()
-            other.check(["dsmctl", "leave", "--force"])
-        other.meet(one)
-        other.check(["dsmctl", "join", "--listen", other.address, "--seed", third.address])
-        for node in c.nodes:
-            until(lambda node=node: status(node)["members"] == c.count, f"{node.name} does not know all members")
+        try:
+            with actors(name, third, one, other) as (t, a, b):
+                # All know that these pages are not zero.
+                for x, page in ((a, 1), (b, 2)):
+                    x.want(0, "write", page * PAGE, page)
+                    x.want(0, "release")
+                for x in (t, a, b):
+                    x.want(0, "acquire")
+                keys = lose_each_other(c, one, other, a, b)
+                for x in (a, b):
+                    expect(peer(third, x.id)["state"] == "up", f"{third.name} lost node {x.id}, which it reaches")
+                t.read(PAGE, 1)
+                t.read(2 * PAGE, 2)
+                expect(carried(a, b, range(50, 70)), "nothing went from one to the other by the third")
+                expect(carried(b, a, range(70, 90)), "nothing went back by the third")
+                for key in keys:
+                    a.want(0, "unlock", key)
+                for key in keys:
+                    got = t.call("lock", key)
+                    expect(got in (0, -errno.EHOSTDOWN), f"lock {key}: {name_of(got)}")
+        finally:
+            one.meet(other)
+            come_back(c, other, third)
     work_goes_on(c)
 
 

@@ -234,9 +234,9 @@ def sizes_of_the_default_regions(c):
             expect(out.split() == ["4096"], f"{out} bytes from the last page on, on {node.name}")
     finally:
         c.module_args = usual
-    for node in c.nodes:
-        node.check(["dsmctl", "leave", "--force"])
-    first.check(["rmmod", "dsm"])
-    c.load([first])
-    c.join_all()
+        for node in c.nodes:
+            node.run(["dsmctl", "leave", "--force"])
+        first.run(["rmmod", "dsm"])
+        c.load([first])
+        c.join_all()
     expect(default_sizes(others[-1]) == there, f"sizes are {default_sizes(others[-1])}, before {there}")

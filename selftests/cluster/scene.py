@@ -21,7 +21,7 @@ SIGBUS = -7
 CALL_SECONDS = 60
 # How many times as long as usual programs may take for the same reason.
 PATIENCE = 4
-# First flag and their number, of which nobody sets one: that a node of four manages none of them is as good as impossible.
+# First of some flags that nobody sets, and their number: that a node of four manages none of them is as good as impossible.
 SETTLE_FLAGS = 900000, 64
 # How much later than the bound on a peer's silence a survivor may get its error.
 LATE_SECONDS = 1.0

@@ -75,11 +75,11 @@ FIXTURE_SETUP(memcg)
 	char path[64];
 	size_t i;
 
-	if (!have_groups())
-		SKIP(return, "no memory cgroups");
+	ASSERT_TRUE(have_groups());
 	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
 		snprintf(path, sizeof(path), ROOT "/%s", groups[i]);
-		ASSERT_EQ(0, mkdir(path, 0755));
+		/* A test before that failed has left it. */
+		ASSERT_TRUE(!mkdir(path, 0755) || errno == EEXIST);
 	}
 	/* Each page has its frame from who touches it: no chunk of others along with it, and none ahead. */
 	ASSERT_EQ(0, make_region_with(&self->r, BYTES, "home=rr,data=msg,around=off"));

@@ -15,6 +15,8 @@
 
 #define BYTES (REMOTE_PAGES * PAGE)
 #define DISK "/dev/vda"
+/* Of who waits for a child that was just made: one that fails must not be waited for. */
+#define MANY_YIELDS 10000000
 
 /**
  * struct remote - the region shared with the partner
@@ -481,7 +483,7 @@ static void read_pages(const volatile unsigned char *p, volatile int *begun)
 TEST_F(remote, killed_while_pages_come)
 {
 	volatile int *begun = shared_bytes(PAGE);
-	int round, status, midway = 0;
+	int round, status, yields, midway = 0;
 	pid_t pid;
 
 	/* Some have read all pages before they are killed. */
@@ -492,7 +494,7 @@ TEST_F(remote, killed_while_pages_come)
 			read_pages(self->t.p, begun);
 			_exit(0);
 		}
-		while (!*begun)
+		for (yields = 0; !*begun && yields < MANY_YIELDS; yields++)
 			sched_yield();
 		kill(pid, SIGKILL);
 		status = child_status(pid);

@@ -29,7 +29,7 @@ static void check_page(struct node *n, u32 k)
 			fail("I14: need of p%u at %c falls", k, name);
 		n->last_need[k] = p->need;
 	} else if (p->ver < n->last_need[k]) {
-		fail("I13: home %c of p%u is older than what it was told of", name, k);
+		fail("I14: home %c of p%u is older than what it was told of", name, k);
 	}
 	if ((p->state == DSM_PAGE_RD || p->state == DSM_PAGE_WR) && p->ver < p->need && !(p->csm & DSM_CSM_TOLD))
 		fail("I14: p%u at %c readable at version %llu, needs %llu", k, name, (unsigned long long)p->ver,

@@ -220,7 +220,7 @@ static void count(struct walked *n, const struct chooser *c, const struct record
 /* One run without end may have been bad luck, so most have to end. All other programs fail at once if they do not. */
 static bool most_end(const struct litmus *l, const struct options *o, const struct walked *n)
 {
-	if (!(l->flags & LITMUS_FAIR) || 2 * n->fair_ended > n->fair)
+	if (!(l->flags & LITMUS_FAIR) || !n->fair || 2 * n->fair_ended > n->fair)
 		return true;
 	printf("not ok %s%s - I26: of %llu runs with a fair scheduler %llu end\n# found by random walks, after %llu ms; seed %llu\n",
 	       o->prefix, l->name, (unsigned long long)n->fair, (unsigned long long)n->fair_ended, (unsigned long long)now_ms(),

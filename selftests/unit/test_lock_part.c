@@ -138,6 +138,66 @@ static void reg_token_is_missed_after_an_earlier_probe(void **state)
 	world_stop();
 }
 
+/* B, which has granted the lock to C and asked again, is behind it by now. */
+static void reg_token_to_the_first_of_the_queue_is_missed(void **state)
+{
+	struct dsm_waiter b, c;
+
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_lock_begin(B, K, &b, 21, false);
+	world_run();
+	assert_int_equal(lock_at(A)->order[0], C);
+	part_nodes(B, C);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_int_equal(c.status, -EHOSTDOWN);
+	assert_int_equal(b.status, -EHOSTDOWN);
+}
+
+static void loss_of_a_node_outside_the_queue_probes_nothing(void **state)
+{
+	struct dsm_waiter b, c;
+
+	world_start(4);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, &c, 30, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+	world_lock_begin(B, K, &b, 21, false);
+	world_run();
+	part_nodes(C, 3);
+	assert_int_equal(lock_at(A)->epoch, 0);
+	w.held[DSM_MSG_LOCK_GRANT] = false;
+	world_run();
+	assert_int_equal(c.status, 0);
+	world_stop();
+}
+
+/* Its manager hears of the grant last. */
+static void reg_token_that_a_try_got_is_missed(void **state)
+{
+	struct dsm_waiter c;
+
+	world_lock(B, K, 20);
+	world_unlock(B, K, 20);
+	w.held[DSM_MSG_LOCK_TRY_DONE] = true;
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_lock_begin(C, K, &c, 30, true);
+	world_run();
+	part_nodes(B, C);
+	memset(w.held, 0, sizeof(w.held));
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, -EHOSTDOWN);
+	assert_int_equal(world_lock(A, K, 10), -EHOSTDOWN);
+}
+
 /* The probe still waits for a node that is dead when the token is the manager's again, and nobody else in the queue. */
 static void reg_loss_of_a_node_that_a_probe_waits_for_ends_it(void **state)
 {
@@ -199,6 +259,9 @@ int main(void)
 		cmocka_unit_test(reg_token_is_missed_after_an_earlier_probe),
 		T(reg_loss_of_a_node_that_a_probe_waits_for_ends_it),
 		cmocka_unit_test(loss_of_a_node_further_on_probes_nothing),
+		T(reg_token_to_the_first_of_the_queue_is_missed),
+		cmocka_unit_test(loss_of_a_node_outside_the_queue_probes_nothing),
+		T(reg_token_that_a_try_got_is_missed),
 	};
 
 	return cmocka_run_group_tests_name("lock_part", tests, NULL, NULL);
