@@ -14,13 +14,31 @@ static void part_nodes(u16 one, u16 other)
 	world_run();
 }
 
+static void start_with(u32 nodes)
+{
+	world_start(nodes);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+}
+
+static void b_holds_c_waits(struct dsm_waiter *c)
+{
+	world_lock(B, K, 20);
+	world_lock_begin(C, K, c, 30, false);
+	world_run();
+}
+
+/* The token stays on its way. */
+static void unlock_held_up(void)
+{
+	w.held[DSM_MSG_LOCK_GRANT] = true;
+	world_unlock(B, K, 20);
+}
+
 static void reg_who_is_apart_from_the_holder_is_refused(void **state)
 {
 	struct dsm_waiter a, c;
 
-	world_lock(B, K, 20);
-	world_lock_begin(C, K, &c, 30, false);
-	world_run();
+	b_holds_c_waits(&c);
 	part_nodes(B, C);
 	assert_true(c.done);
 	assert_int_equal(c.status, -EHOSTDOWN);
@@ -78,11 +96,8 @@ static void who_waits_behind_one_that_is_apart_has_its_turn(void **state)
 {
 	struct dsm_waiter c, d;
 
-	world_start(4);
-	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
-	world_lock(B, K, 20);
-	world_lock_begin(C, K, &c, 30, false);
-	world_run();
+	start_with(4);
+	b_holds_c_waits(&c);
 	world_lock_begin(3, K, &d, 40, false);
 	world_run();
 	part_nodes(B, C);
@@ -99,11 +114,8 @@ static void reg_token_between_nodes_that_are_apart_is_lost(void **state)
 {
 	struct dsm_waiter c;
 
-	world_lock(B, K, 20);
-	world_lock_begin(C, K, &c, 30, false);
-	world_run();
-	w.held[DSM_MSG_LOCK_GRANT] = true;
-	world_unlock(B, K, 20);
+	b_holds_c_waits(&c);
+	unlock_held_up();
 	world_run();
 	part_nodes(B, C);
 	w.held[DSM_MSG_LOCK_GRANT] = false;
@@ -118,8 +130,7 @@ static void reg_token_is_missed_after_an_earlier_probe(void **state)
 {
 	struct dsm_waiter c, d;
 
-	world_start(4);
-	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	start_with(4);
 	world_lock(B, K, 20);
 	world_lock_begin(3, K, &d, 40, false);
 	world_run();
@@ -127,8 +138,7 @@ static void reg_token_is_missed_after_an_earlier_probe(void **state)
 	world_run();
 	world_lock_begin(C, K, &c, 30, false);
 	world_run();
-	w.held[DSM_MSG_LOCK_GRANT] = true;
-	world_unlock(B, K, 20);
+	unlock_held_up();
 	world_run();
 	part_nodes(B, C);
 	w.held[DSM_MSG_LOCK_GRANT] = false;
@@ -143,11 +153,8 @@ static void reg_token_to_the_first_of_the_queue_is_missed(void **state)
 {
 	struct dsm_waiter b, c;
 
-	world_lock(B, K, 20);
-	world_lock_begin(C, K, &c, 30, false);
-	world_run();
-	w.held[DSM_MSG_LOCK_GRANT] = true;
-	world_unlock(B, K, 20);
+	b_holds_c_waits(&c);
+	unlock_held_up();
 	world_lock_begin(B, K, &b, 21, false);
 	world_run();
 	assert_int_equal(lock_at(A)->order[0], C);
@@ -162,13 +169,9 @@ static void loss_of_a_node_outside_the_queue_probes_nothing(void **state)
 {
 	struct dsm_waiter b, c;
 
-	world_start(4);
-	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
-	world_lock(B, K, 20);
-	world_lock_begin(C, K, &c, 30, false);
-	world_run();
-	w.held[DSM_MSG_LOCK_GRANT] = true;
-	world_unlock(B, K, 20);
+	start_with(4);
+	b_holds_c_waits(&c);
+	unlock_held_up();
 	world_lock_begin(B, K, &b, 21, false);
 	world_run();
 	part_nodes(C, 3);
@@ -229,11 +232,8 @@ static void loss_of_a_node_further_on_probes_nothing(void **state)
 {
 	struct dsm_waiter c, d;
 
-	world_start(4);
-	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
-	world_lock(B, K, 20);
-	world_lock_begin(C, K, &c, 30, false);
-	world_run();
+	start_with(4);
+	b_holds_c_waits(&c);
 	world_lock_begin(3, K, &d, 40, false);
 	world_run();
 	part_nodes(B, 3);
