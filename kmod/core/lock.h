@@ -171,9 +171,6 @@ void dsm_lockman_found(struct dsm_engine *e, struct dsm_lock *l);
 void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			   struct dsm_actions *acts);
 
-/* This node has lost @node, which is behind it in the queue, or may have sent it the token: the manager is to know. */
-void dsm_lock_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool behind, struct dsm_actions *acts);
-
 int dsm_lock_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			struct dsm_reader *r, struct dsm_actions *acts);
 
@@ -185,5 +182,7 @@ void dsm_lock_came(struct dsm_engine *e, struct dsm_lock *l, u32 epoch);
 void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct dsm_actions *acts);
 void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			struct dsm_actions *acts);
+/* This node has lost @node, which is behind it in the queue, or may have sent it the token: the manager is to know. */
+void dsm_lock_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool behind, struct dsm_actions *acts);
 
 #endif

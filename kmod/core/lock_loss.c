@@ -114,9 +114,11 @@ void dsm_lock_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool beh
 void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			struct dsm_actions *acts)
 {
-	if (l->next == node || (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l)))
-		dsm_lock_apart(e, l, node, l->next == node, acts);
-	if (l->next == node)
+	bool behind = l->next == node;
+
+	if (behind || (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l)))
+		dsm_lock_apart(e, l, node, behind, acts);
+	if (behind)
 		l->next = DSM_NO_NODE;
 	if (l->manager == e->self) {
 		dsm_lockman_peer_lost(e, l, node, acts);

@@ -21,18 +21,26 @@ static void refuse(struct dsm_engine *e, struct dsm_lock *l, u16 node, int err,
 		dsm_lock_refused(e, l, err, acts);
 }
 
+/* In the queue, from 0; -1: it is not there. */
+static int place_of(const struct dsm_lock *l, u16 node)
+{
+	int i;
+
+	for (i = 0; i < l->n_order; i++)
+		if (l->order[i] == node)
+			return i;
+	return -1;
+}
+
 /*
  * A node that asks again has had the token and passed it
  * on: it and all before it have been served.
  */
 static void order_add(struct dsm_lock *l, u16 node)
 {
-	u8 i, from = 0, n = 0;
+	u8 i, n = 0;
 
-	for (i = 0; i < l->n_order; i++)
-		if (l->order[i] == node)
-			from = i + 1;
-	for (i = from; i < l->n_order; i++)
+	for (i = place_of(l, node) + 1; i < l->n_order; i++)
 		l->order[n++] = l->order[i];
 	l->order[n++] = node;
 	l->n_order = n;
@@ -216,7 +224,6 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			   struct dsm_actions *acts)
 {
 	bool concerned;
-	u8 i;
 
 	drop_queued(e, l, 1ull << node);
 	/* Who has its number later knows of no probe. */
@@ -225,24 +232,13 @@ void dsm_lockman_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 	concerned = l->flags & DSM_LOCKF_TRY_OUT && l->trying == node;
 	/* Its answer is waited for, though the queue may be of one again, the token having come meanwhile. */
 	concerned |= l->flags & DSM_LOCKF_PROBING && l->probe & 1ull << node;
-	for (i = 0; i < l->n_order; i++)
-		concerned |= l->order[i] == node;
+	concerned |= place_of(l, node) >= 0;
 	if (!concerned || l->flags & DSM_LOCKF_LOST)
 		return;
 	start_probe(e, l, node, DSM_NO_NODE, acts);
 }
 
 /* ---- messages ---- */
-
-static int place_of(const struct dsm_lock *l, u16 node)
-{
-	int i;
-
-	for (i = 0; i < l->n_order; i++)
-		if (l->order[i] == node)
-			return i;
-	return -1;
-}
 
 /* Does @node come right behind @from, or may @from wait for it? */
 static bool next_to(const struct dsm_lock *l, u16 from, u16 node, bool behind)
@@ -292,6 +288,12 @@ static void take_return(struct dsm_engine *e, struct dsm_lock *l, u16 from, u8 s
 		dsm_pull(e, from, &l->cont, DSM_CONT_GRANTED, acts);
 }
 
+/* Sent before the node heard of the latest probe: it asked again then. */
+static bool is_void(const struct dsm_lock *l, u16 from, u64 epoch)
+{
+	return epoch < l->epoch && l->asked & 1ull << from;
+}
+
 static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 			      const struct dsm_wire_lock *body, struct dsm_lock *l, int complete,
 			      struct dsm_actions *acts)
@@ -301,8 +303,7 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 	switch (type) {
 	case DSM_MSG_LOCK_REQ:
 	case DSM_MSG_LOCK_TRY:
-		/* Sent before the node heard of the latest probe: it asked again then. */
-		if (epoch >= l->epoch || !(l->asked & 1ull << from))
+		if (!is_void(l, from, epoch))
 			dsm_lockman_request(e, l, from, type == DSM_MSG_LOCK_TRY, acts);
 		return 0;
 	case DSM_MSG_LOCK_RETURN:
@@ -321,8 +322,7 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 	case DSM_MSG_LOCK_APART:
 		if (le16_to_cpu(body->node) == e->self || le16_to_cpu(body->node) == from)
 			return -EPROTO;
-		/* As a request. */
-		if (epoch >= l->epoch || !(l->asked & 1ull << from))
+		if (!is_void(l, from, epoch))
 			on_apart(e, l, from, le16_to_cpu(body->node), body->state, acts);
 		return 0;
 	default:	/* DSM_MSG_LOCK_STATE */

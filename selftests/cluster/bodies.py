@@ -10,10 +10,10 @@ import os
 import re
 
 from faults import fault
-from scene import (CALL_SECONDS, comes, drop_region, expect, kill_all, living, make_region, peer,
+from scene import (CALL_SECONDS, again, comes, drop_region, expect, kill_all, living, make_region, peer,
                    ranks, region, start_ranks, status)
 from vm.channel import GuestError
-from wire import XFER, again
+from wire import XFER
 
 SEED = int(os.environ.get("SEED", "1"))
 ROUND_SECONDS = 3.0

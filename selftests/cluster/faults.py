@@ -10,10 +10,10 @@ import time
 
 import sinks
 from ahead import show
-from scene import (CALL_SECONDS, actors, counters, cut_off, expect, join_ranks, kill_all, killed_on_failure, living,
-                   peer, ranks, region, start_ranks, status, until)
+from scene import (CALL_SECONDS, actors, again, counters, cut_off, expect, join_ranks, kill_all, killed_on_failure,
+                   living, peer, ranks, region, start_ranks, status, until)
 from vm.channel import GuestError
-from wire import again, check_no_rnr, xfer
+from wire import check_no_rnr, xfer
 
 BREAKS = 20
 CONNECTIONS = {"C": 0, "Q": 1, "P": 2, "B": 3}

@@ -245,6 +245,13 @@ def living(c):
     return [n for n in c.nodes if n.alive()]
 
 
+def again(c, node):
+    """Let a node leave by force and join again."""
+    seed = next(n for n in living(c) if n is not node)
+    node.check(["dsmctl", "leave", "--force"])
+    node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
+
+
 # Settings of regions that name none but homes: tests are run under each preset by these.
 _usual = ()
 

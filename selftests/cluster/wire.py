@@ -10,8 +10,8 @@ import signal
 import time
 
 from ahead import PAGE, show
-from scene import (CALL_SECONDS, actors, counters, cut_off, drop_region, expect, join_ranks, killed_on_failure, living,
-                   make_region, peer, ranks, region, start_ranks, status, sums, until, without_device)
+from scene import (CALL_SECONDS, actors, again, counters, cut_off, drop_region, expect, join_ranks, killed_on_failure,
+                   living, make_region, peer, ranks, region, start_ranks, status, sums, until, without_device)
 from vm import ready
 from vm.channel import GuestError
 
@@ -76,13 +76,6 @@ def transfers_of_a_lost_peer_come_back(c):
               f"{one.name} still has node {other}")
     xfer(b, "free")
     again(c, b)
-
-
-def again(c, node):
-    """Let a node leave by force and join again."""
-    seed = next(n for n in living(c) if n is not node)
-    node.check(["dsmctl", "leave", "--force"])
-    node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
 
 
 def check_no_rnr(c):
