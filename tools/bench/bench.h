@@ -97,6 +97,7 @@ int test_manager(struct bench *b);
 int test_release(struct bench *b);
 int test_diff(struct bench *b);
 int test_runs(struct bench *b);
+int test_together(struct bench *b);
 int test_packs(struct bench *b);
 int test_logp(struct bench *b);
 int test_curves(struct bench *b);

@@ -37,6 +37,7 @@ static const struct test {
 	{ "logp", "messages: LogP parameters, bursts, bandwidth, empty calls (root)", test_logp, false },
 	{ "curves", "bursts of messages of 64, 256 and 1024 bytes (root)", test_curves, false },
 	{ "runs", "release of 16 pages by runs of 8 bytes in each", test_runs, false },
+	{ "together", "release of 64 pages at every other rank's node, by all ranks at once", test_together, false },
 	{ "packs", "releases in packs of diffs, sent and written into the ring (root)", test_packs, false },
 };
 

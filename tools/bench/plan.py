@@ -83,6 +83,7 @@ CASES = (
          manager=AT_WRITER),
     Case("runs", "diffs by number of runs", ["runs"], ["diffpath=msg", "diffpath=write"],
          manager=AT_WRITER),
+    Case("together", "releases by all nodes at once", ["together"], ["", "diffpath=msg"], nodes=(4,)),
     Case("logp", "messages", ["logp"], [""]),
     Case("curves", "messages, bursts of longer ones", ["curves"], [], full_settings=[""]),
     Case("packs", "packs of diffs, sent and by the ring", ["packs"],

@@ -16,6 +16,7 @@
 #include "bench.h"
 
 #define PAGES_MOST 256u
+#define TOGETHER_PAGES 64ul
 #define BULK_MIN "/sys/class/dsm/dsm/tunables/bulk_min"
 
 /* Change @runs runs of @bytes in each of @pages pages, different from what is there. */
@@ -142,6 +143,44 @@ int test_runs(struct bench *b)
 		snprintf(name, sizeof(name), "runs_%u", runs[i]);
 		timed(b, name, bench_trials(b, 20), 16, runs[i], 8);
 	}
+	return 0;
+}
+
+/* Nobody else writes this rank's pages, some at the node of each other rank; their twins are kept. */
+static void dirty_everywhere(const struct bench *b, long value)
+{
+	size_t share = dsm_size(b->d) / (size_t)b->ranks;
+	unsigned int i;
+	int home;
+
+	for (home = 0; home < b->ranks; home++) {
+		char *own = b->base + (size_t)home * share + (size_t)b->rank * TOGETHER_PAGES * BENCH_PAGE_BYTES;
+
+		for (i = 0; home != b->rank && i < TOGETHER_PAGES; i++)
+			*(volatile long *)(own + i * BENCH_PAGE_BYTES) = value;
+	}
+}
+
+/* All ranks release to all homes at the same time. */
+int test_together(struct bench *b)
+{
+	long trials = bench_trials(b, 60), i;
+	struct series s;
+	char name[32];
+
+	snprintf(name, sizeof(name), "release_together_%d", b->ranks);
+	series_init(&s, name, "us", trials, b);
+	for (i = -2; i < trials; i++) {
+		bench_barrier(b);
+		dirty_everywhere(b, i);
+		if (i >= 0)
+			series_start(&s, b);
+		bench_check(dsm_release(b->d), "release");
+		if (i >= 0)
+			series_stop(&s);
+	}
+	series_print(&s, b);
+	bench_barrier(b);
 	return 0;
 }
 
