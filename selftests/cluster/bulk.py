@@ -8,8 +8,8 @@ kmod/net/fault.c).
 import contextlib
 import errno
 
-from scene import (CALL_SECONDS, TUNABLES, actors, bound, counters, dying, expect, living, make_region, peer, region,
-                   status, tuned, until, without_device)
+from scene import (CALL_SECONDS, TUNABLES, actors, bound, counters, device_removed, dying, expect, leave, living,
+                   make_region, peer, region, status, tuned, until)
 from ahead import show
 from faults import check_both_know, unknown_outcome
 from sinks import PAGE, anew, armed
@@ -108,20 +108,24 @@ def device_removed_while_it_is_written_to(c):
     """The device goes away on the side of the ring: all that wait fail, and all can be made anew."""
     a, b = c.nodes[:2]
     name = make_region(c, "1M", PACKS)
-    with contextlib.ExitStack() as device, tuned(b, bulk_min=1), actors(name, b) as (writer,):
-        before = counters(b)["bulks"]
-        writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
-        writer.want(0, "release")
-        expect(counters(b)["bulks"] > before, "nothing was written to the ring")
-        writer.want(0, "fill", 0, WORDS, STEP, 2 * EACH_BYTE)
-        check_no_rnr(c)		# the device's counters go with it
-        releasing = writer.begin("release")
-        device.enter_context(without_device(a, b))
-        result = writer.end(releasing, CALL_SECONDS * c.slowness)[0]
-        expect(result in (0, -errno.EHOSTDOWN), f"release: {result}")
-        ident = status(a)["node"]
-        until(lambda: peer(b, ident)["state"] == "lost", f"{b.name} still has {a.name}")
-    anew(c)
+    try:
+        with contextlib.ExitStack() as device, tuned(b, bulk_min=1), actors(name, b) as (writer,):
+            before = counters(b)["bulks"]
+            writer.want(0, "fill", 0, WORDS, STEP, EACH_BYTE)
+            writer.want(0, "release")
+            expect(counters(b)["bulks"] > before, "nothing was written to the ring")
+            writer.want(0, "fill", 0, WORDS, STEP, 2 * EACH_BYTE)
+            check_no_rnr(c)		# the device's counters go with it
+            releasing = writer.begin("release")
+            device.enter_context(device_removed(a))
+            result = writer.end(releasing, CALL_SECONDS * c.slowness)[0]
+            expect(result in (0, -errno.EHOSTDOWN), f"release: {result}")
+            ident = status(a)["node"]
+            until(lambda: peer(b, ident)["state"] == "lost", f"{b.name} still has {a.name}")
+    finally:
+        for node in (a, b):
+            leave(node)
+        c.join_all()
 
 
 def forged_bulks(c):

@@ -11,8 +11,9 @@ import os
 import signal
 import time
 
-from scene import (CALL_SECONDS, SIGBUS, Actor, actors, again, bound, check_loss_is_reported, counters, cut_off,
-                   drop_region, dying, expect, living, make_region, name_of, peer, ranks, region, stands_still, status, until)
+from scene import (CALL_SECONDS, SIGBUS, Actor, actors, again, again_on_failure, bound, check_loss_is_reported, counters,
+                   cut_off, drop_region, dying, expect, living, make_region, name_of, peer, ranks, region, stands_still,
+                   status, until)
 from vm import clock
 from vm.channel import GuestError
 
@@ -367,7 +368,7 @@ def cut_off_and_joined_again(c):
     *rest, node = living(c)
     before = status(node)["node"]
     others = [status(n)["node"] for n in rest]
-    with region(c, "1M", "home=rr") as name, contextlib.ExitStack() as link:
+    with region(c, "1M", "home=rr") as name, again_on_failure(c, node), contextlib.ExitStack() as link:
         with actors(name, rest[0], node) as (a, v):
             a.want(0, "write", 0, 5)
             a.want(0, "release")
@@ -492,38 +493,47 @@ def late(node):
         node.check(["tc", "qdisc", "del", *netem[:3]])
 
 
+@contextlib.contextmanager
+def many_regions(node):
+    """Regions many1 and so on for the time of the block."""
+    try:
+        node.sh(f"for i in $(seq {MANY}); do dsmctl region create many$i 64K || exit; done")
+        yield
+    finally:
+        node.sh("for path in /dev/dsm-many*; do [ ! -e $path ] || dsmctl region destroy ${path#/dev/dsm-} || exit; done")
+
+
 def stalls_while_it_joins(c):
     """A node that falls silent while it joins is lost like any other: it is told so, and the others have what they waited for."""
     *rest, node = c.nodes
     first = rest[0]
     join = ["dsmctl", "join", "--listen", node.address, "--seed", first.address]
-    first.sh(f"for i in $(seq {MANY}); do dsmctl region create many$i 64K || exit; done")
-    for silence, end in ((node.stop, node.cont), (node.cut, node.join)):
-        node.check(["dsmctl", "leave", "--force"])
-        with region(c, "1M", "home=rr", nodes=rest) as name, actors(name, *rest) as others, late(node):
-            joining = node.start(join)
-            node.wait_for(["test", "-e", "/dev/dsm-many1"])
-            since = clock.now()
-            silence()
-            try:
-                expect(status(first)["members"] == len(rest), "it had joined when it fell silent")
-                # What makes regions waits for who joins, and so for its loss; who has them open for nobody.
-                made = first.start(["dsmctl", "region", "create", "meanwhile", "64K"])
-                for turn in range(10):
-                    for i, x in enumerate(others, turn * len(others)):
-                        x.want(0, "lock", 1)
-                        x.read(0, i)
-                        x.want(0, "write", 0, i + 1)
-                        x.want(0, "unlock", 1)
-                r = made.wait(bound(c, since).limit + CALL_SECONDS)
-                expect(not r.status, f"a region that was made while a node joined: {r}")
-            finally:
-                end()
-            r = joining.wait(bound(c, since).limit + CALL_SECONDS)
-            expect(r.status and os.strerror(errno.EHOSTDOWN) in r.err, f"joined, after it was silent: {r}")
-            expect(node.run(["sh", "-c", "ls /dev/dsm-many*"]).status, "regions are left where nobody joined")
-        node.check(join)
-        expect(status(first)["members"] == c.count, "it is no member")
-        first.check(["dsmctl", "region", "destroy", "meanwhile"])
-    first.sh(f"for i in $(seq {MANY}); do dsmctl region destroy many$i || exit; done")
+    with many_regions(first), again_on_failure(c, node):
+        for silence, end in ((node.stop, node.cont), (node.cut, node.join)):
+            node.check(["dsmctl", "leave", "--force"])
+            with region(c, "1M", "home=rr", nodes=rest) as name, actors(name, *rest) as others, late(node):
+                joining = node.start(join)
+                node.wait_for(["test", "-e", "/dev/dsm-many1"])
+                since = clock.now()
+                silence()
+                try:
+                    expect(status(first)["members"] == len(rest), "it had joined when it fell silent")
+                    # What makes regions waits for who joins, and so for its loss; who has them open for nobody.
+                    made = first.start(["dsmctl", "region", "create", "meanwhile", "64K"])
+                    for turn in range(10):
+                        for i, x in enumerate(others, turn * len(others)):
+                            x.want(0, "lock", 1)
+                            x.read(0, i)
+                            x.want(0, "write", 0, i + 1)
+                            x.want(0, "unlock", 1)
+                    r = made.wait(bound(c, since).limit + CALL_SECONDS)
+                    expect(not r.status, f"a region that was made while a node joined: {r}")
+                finally:
+                    end()
+                r = joining.wait(bound(c, since).limit + CALL_SECONDS)
+                expect(r.status and os.strerror(errno.EHOSTDOWN) in r.err, f"joined, after it was silent: {r}")
+                expect(node.run(["sh", "-c", "ls /dev/dsm-many*"]).status, "regions are left where nobody joined")
+            node.check(join)
+            expect(status(first)["members"] == c.count, "it is no member")
+            first.check(["dsmctl", "region", "destroy", "meanwhile"])
     work_goes_on(c)

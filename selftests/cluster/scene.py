@@ -245,11 +245,32 @@ def living(c):
     return [n for n in c.nodes if n.alive()]
 
 
+def leave(node):
+    """By force, if it has not left before."""
+    node.sh("grep -q none /sys/class/dsm/dsm/state || dsmctl leave --force")
+
+
+def join_anew(c, node):
+    """Let a node join, whether it is a member or has left."""
+    seed = next(n for n in living(c) if n is not node)
+    leave(node)
+    node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
+
+
 def again(c, node):
     """Let a node leave by force and join again."""
-    seed = next(n for n in living(c) if n is not node)
     node.check(["dsmctl", "leave", "--force"])
-    node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
+    join_anew(c, node)
+
+
+@contextlib.contextmanager
+def again_on_failure(c, node):
+    """If the block fails, the tests that come after it have a node that all others know."""
+    try:
+        yield
+    except BaseException:
+        join_anew(c, node)
+        raise
 
 
 # Settings of regions that name none but homes: tests are run under each preset by these.
@@ -334,16 +355,37 @@ def kill_all(jobs):
     return stuck
 
 
-@contextlib.contextmanager
-def without_device(node, seed):
-    """A node has no RDMA device in the block; then it has one again, and joins anew."""
+def remove_device(node):
+    """A node has no RDMA device any more."""
     node.check(["rdma", "link", "delete", "rxe0"], timeout=60 * node.cluster.slowness)
+
+
+def put_device_back(node):
+    """A node has an RDMA device, another one if its last is gone."""
+    if node.run(["test", "-e", "/sys/class/infiniband/rxe0"]).status:
+        node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
+        node.unsent = 0	# its counters are new
+
+
+@contextlib.contextmanager
+def device_removed(node):
+    """A node has no RDMA device in the block; at its end it leaves, and has one again."""
     try:
+        # If that is too late it may be done all the same.
+        remove_device(node)
         yield
     finally:
         node.check(["dsmctl", "leave", "--force"])
-        node.check(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", "eth0"])
-        node.unsent = 0	# its counters are new
+        put_device_back(node)
+
+
+@contextlib.contextmanager
+def without_device(node, seed):
+    """The same, and then it joins anew."""
+    try:
+        with device_removed(node):
+            yield
+    finally:
         node.check(["dsmctl", "join", "--listen", node.address, "--seed", seed.address])
 
 
