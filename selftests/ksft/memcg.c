@@ -100,6 +100,8 @@ FIXTURE_TEARDOWN_PARENT(memcg)
 		snprintf(path, sizeof(path), ROOT "/%s", groups[i]);
 		EXPECT_EQ(0, rmdir(path));
 	}
+	EXPECT_EQ(0, umount(ROOT));
+	EXPECT_EQ(0, rmdir(ROOT));
 }
 
 static void touch(volatile char *p, size_t pages)
