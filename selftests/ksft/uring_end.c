@@ -105,6 +105,34 @@ TEST_F(uring, ring_closed_with_commands_pending)
 	EXPECT_EQ(0, unlock(self->r.fd, K));
 }
 
+/* The lock is this thread's, whose ring has not been entered since; what nobody will hear of any more is given back. */
+TEST_F(uring, ring_closed_with_a_completion_that_nobody_collects)
+{
+	uint64_t limit, i;
+	struct io_uring ring;
+	pid_t pid;
+	int ret;
+
+	for (i = 0; i < 4; i++) {
+		pid = start_holder(&self->r, self->shared, K + i);
+		ASSERT_EQ(1, *self->shared);
+		ASSERT_EQ(0, io_uring_queue_init(8, &ring, IORING_SETUP_SINGLE_ISSUER |
+				IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG));
+		submit(&ring, self->r.fd, DSM_URING_LOCK, K + i, 0, 1);
+		*self->shared = 2;
+		EXPECT_EQ(0, child_status(pid));
+		ASSERT_TRUE(wait_word((volatile int *)ring.sq.kflags, IORING_SQ_TASKRUN));
+		EXPECT_EQ(-EDEADLK, lock(self->r.fd, K + i));
+		io_uring_queue_exit(&ring);
+		limit = now_ns() + WAIT_SECONDS * 1000000000ull;
+		do {
+			ret = lock(self->r.fd, K + i);
+		} while (ret == -EDEADLK && now_ns() < limit);
+		EXPECT_EQ(0, ret);
+		EXPECT_EQ(0, unlock(self->r.fd, K + i));
+	}
+}
+
 static void *submit_and_end(void *arg)
 {
 	struct io_uring *ring = ((void **)arg)[0];
