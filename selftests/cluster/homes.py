@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
 """Tests of homes: `dsmctl homes` writes to a file who homes a page, and makes it so elsewhere; in which order a release visits them."""
+import errno
+import os
 import re
 
 from poll import TRACING
+from refused import by_user
 from scene import actors, counters, drop_region, expect, make_region, region, status
 
 PAGE = 4096
@@ -107,6 +110,74 @@ def homes_that_cannot_be_loaded(c):
         first.check(["dsmctl", "homes", "load", name, "/tmp/two"])
         # The file is not there, or whole.
         refused(first, ["homes", "save", name, "/proc/homes"], "/proc/homes")
+
+
+# What umask leaves of the mode of a file that was not there.
+MODES = (("022", "644"), ("027", "640"), ("077", "600"))
+
+
+def _file(node, path):
+    """Mode and contents."""
+    return node.check(["stat", "-c", "%a", path]).out.strip(), node.read(path)
+
+
+def files_of_homes_are_new_or_as_they_were(c):
+    """Without room, or the right to write there, the old file stays, and nothing beside it; a new one has the mode that umask leaves."""
+    first = c.nodes[0]
+    with region(c, "1M", "home=first-touch", "mode=0666") as name, actors(name, first) as (a,):
+        a.want(0, "fill", 0, 1, PAGE, 7)
+        text = first.check(["dsmctl", "homes", "save", name]).out
+        first.sh("mkdir -p -m 755 /tmp/files /tmp/full && mount -t tmpfs -o size=64k none /tmp/full")
+        try:
+            for mask, mode in MODES:
+                path = f"/tmp/files/{mask}"
+                first.sh(f"umask {mask} && dsmctl homes save {name} {path}")
+                expect(_file(first, path) == (mode, text), f"with umask {mask}: {_file(first, path)}")
+            # The mode that somebody gave it stays, also behind a link.
+            first.sh(f"cd /tmp/files && echo old > old && chmod 604 old && ln -s old link && umask 077 && "
+                     f"dsmctl homes save {name} link && test -L link")
+            expect(_file(first, "/tmp/files/old") == ("604", text), f"replaced: {_file(first, '/tmp/files/old')}")
+
+            first.sh(f"cd /tmp/full && umask 022 && dsmctl homes save {name} homes")
+            first.run(["dd", "if=/dev/zero", "of=/tmp/full/rest", "bs=4k"])	# until there is no room
+            a.want(0, "fill", 2 * PAGE, 1, PAGE, 7)	# so that a new file would be another one
+            refused(first, ["homes", "save", name, "/tmp/full/homes"], "/tmp/full/homes", os.strerror(errno.ENOSPC))
+            first.check(["mount", "-t", "tmpfs", "-o", "remount,ro", "none", "/tmp/full"])
+            refused(first, ["homes", "save", name, "/tmp/full/homes"], "/tmp/full/homes", os.strerror(errno.EROFS))
+            expect(_file(first, "/tmp/full/homes") == ("644", text), f"it is now {_file(first, '/tmp/full/homes')}")
+            there = first.check(["ls", "/tmp/full"]).out.split()
+            expect(there == ["homes", "rest"], f"beside the old file: {there}")
+
+            # A file that anybody may write, in a folder where not everybody may make one.
+            first.sh("cp /tmp/full/homes /tmp/files/homes && chmod 666 /tmp/files/homes && ls /tmp/files > /tmp/before")
+            r = first.run(by_user(f"dsmctl homes save {name} /tmp/files/homes"))
+            expect(r.status == 1 and "/tmp/files/homes" in r.err and os.strerror(errno.EACCES) in r.err, f"by another user: {r}")
+            expect(_file(first, "/tmp/files/homes") == ("666", text), f"it is now {_file(first, '/tmp/files/homes')}")
+            first.sh("ls /tmp/files | cmp - /tmp/before")
+        finally:
+            first.sh("umount /tmp/full; rm -r /tmp/files /tmp/full")
+
+
+def nothing_of_a_wrong_file_is_loaded(c):
+    """Lines before the wrong one, and behind it, make no homes; the wrong one is named."""
+    first = c.nodes[0]
+    good = "# two nodes\n0 0 2\n1 10 3\n"
+    with region(c, SIZE, "home=first-touch") as name, actors(name, first) as (a,):
+        a.want(0, "fill", 100 * PAGE, 1, PAGE, 7)
+        before = saved(first, name)
+        expect(before == ["0 100 1"], f"homes: {before}")
+        for text, line in ((good + "0 20", 4), (good + "0 20 1 1\n1 30 1\n", 4), (good + "0 20 \n1 30 1\n", 4),
+                           (good + "0 8191 2\n", 4), (good + "1 12 1\n", 4), ("no homes" * PAGE, 1), ("0 0 -1\n" + good, 1),
+                           ("0x0 0 1\n" + good, 1)):
+            first.write(text.encode(), "/tmp/wrong")
+            refused(first, ["homes", "load", name, "/tmp/wrong"], f"/tmp/wrong, line {line}: ")
+            expect(saved(first, name) == before, f"{text[:60]!r} made homes: {saved(first, name)}")
+        refused(first, ["homes", "load", name, "/tmp"], "/tmp: ")
+        refused(first, ["homes", "load", name, "/tmp/nowhere"], "/tmp/nowhere", os.strerror(errno.ENOENT))
+        # It is the files that are wrong.
+        first.write(good.encode(), "/tmp/right")
+        first.check(["dsmctl", "homes", "load", name, "/tmp/right"])
+        expect(saved(first, name) == ["0 0 2", "1 10 3", "0 100 1"], f"loaded: {saved(first, name)}")
 
 
 def leaves_with_the_only_copy(c):
