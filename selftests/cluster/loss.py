@@ -12,8 +12,8 @@ import signal
 import time
 
 from scene import (CALL_SECONDS, SIGBUS, Actor, actors, again, again_on_failure, bound, check_loss_is_reported, counters,
-                   cut_off, drop_region, dying, expect, living, make_region, name_of, peer, ranks, region, stands_still,
-                   status, until)
+                   cut_off, drop_region, dying, expect, impaired, living, make_region, name_of, peer, ranks, region,
+                   stands_still, status, until)
 from vm import clock
 from vm.channel import GuestError
 
@@ -482,18 +482,6 @@ def parted_from_one_of_two(c):
 
 
 @contextlib.contextmanager
-def late(node):
-    """All that a node sends is late in the block."""
-    node.run(["insmod", "/modules/sch_netem.ko"])	# may be there
-    netem = ["dev", "eth0", "root", "netem", "limit", "100000", "delay", f"{LATE_MS}ms"]
-    node.check(["tc", "qdisc", "add", *netem])
-    try:
-        yield
-    finally:
-        node.check(["tc", "qdisc", "del", *netem[:3]])
-
-
-@contextlib.contextmanager
 def many_regions(node):
     """Regions many1 and so on for the time of the block."""
     try:
@@ -511,7 +499,8 @@ def stalls_while_it_joins(c):
     with many_regions(first), again_on_failure(c, node):
         for silence, end in ((node.stop, node.cont), (node.cut, node.join)):
             node.check(["dsmctl", "leave", "--force"])
-            with region(c, "1M", "home=rr", nodes=rest) as name, actors(name, *rest) as others, late(node):
+            with region(c, "1M", "home=rr", nodes=rest) as name, actors(name, *rest) as others, \
+                    impaired(node, "delay", f"{LATE_MS}ms"):
                 joining = node.start(join)
                 node.wait_for(["test", "-e", "/dev/dsm-many1"])
                 since = clock.now()

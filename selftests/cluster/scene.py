@@ -8,6 +8,7 @@ import contextlib
 import errno
 import itertools
 import json
+import re
 import signal
 import statistics
 import time
@@ -238,6 +239,21 @@ def cut_off(node):
         yield
     finally:
         node.join()
+
+
+@contextlib.contextmanager
+def impaired(node, *how):
+    """What a node sends is late, or lost in part, in the block, as the words for tc's netem say: a list, of how many frames were lost at its end."""
+    netem = ["dev", "eth0", "root", "netem", "limit", "100000", *how]
+    lost = []
+    node.run(["insmod", "/modules/sch_netem.ko"])	# may be there
+    node.check(["tc", "qdisc", "add", *netem])
+    try:
+        yield lost
+    finally:
+        said = node.run(["tc", "-s", "qdisc", "show", *netem[:2]]).out
+        node.check(["tc", "qdisc", "del", *netem[:3]])
+    lost.append(sum(map(int, re.findall(r"\(dropped (\d+),", said))))
 
 
 def living(c):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Copyright (C) 2026 The dsm authors
-"""Receivers that were not ready, as soft-RoCE counts them. Credits see to it that there are none."""
+"""What soft-RoCE counts: receivers that were not ready, of which credits see to it that there are none; and what was sent again."""
 import contextlib
 
 
@@ -17,6 +17,11 @@ def _counted(node, counter):
 def missed(node):
     """How often a receiver had no slot posted, on either side of a living node's connections."""
     return _counted(node, "rcvd_rnr_err") + _counted(node, "send_rnr_err") - node.unsent
+
+
+def sent_again(node):
+    """How often a living node has begun to send again what nobody had acknowledged."""
+    return _counted(node, "completer_retry_err")
 
 
 @contextlib.contextmanager
