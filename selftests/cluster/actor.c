@@ -15,7 +15,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "common.h"
+#include "ring.h"
 
 #define THREADS 16
 #define LINE_BYTES 160
@@ -234,6 +234,50 @@ static int execute_wait(const char *what, uint64_t a, uint64_t b)
 	fail("no command %s", what);
 }
 
+/* Waits for the next command of the ring that ends: its result, and in *@number which of those begun it is, from 1 on. */
+static int ring_next(uint64_t *number)
+{
+	struct io_uring_cqe *cqe;
+	int ret = io_uring_wait_cqe(&ring, &cqe);
+
+	CHECK(!ret, "wait: %s", strerror(-ret));
+	ret = cqe->res;
+	*number = cqe->user_data;
+	io_uring_cqe_seen(&ring, cqe);
+	return ret;
+}
+
+/* The process has a ring, which one of its threads uses: commands are begun, and awaited one by one. */
+static int execute_ring(const char *what, uint64_t a, uint64_t b, uint64_t *value)
+{
+	static uint64_t begun;
+	struct timespec t = in_ms(b);
+	struct io_uring_sqe *sqe;
+
+	if (!strcmp(what, "ring_next"))
+		return ring_next(value);
+	if (!strcmp(what, "ring_exit")) {
+		io_uring_queue_exit(&ring);
+		return 0;
+	}
+	CHECK(begun || !io_uring_queue_init(16, &ring, 0), "no ring");
+	sqe = entry();
+	if (!strcmp(what, "ring_lock"))
+		dsm_prep_lock(sqe, d, a);
+	else if (!strcmp(what, "ring_timedlock"))
+		dsm_prep_timedlock(sqe, d, a, (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec);
+	else if (!strcmp(what, "ring_barrier"))
+		dsm_prep_barrier(sqe, d, a, (unsigned int)b);
+	else if (!strcmp(what, "ring_await"))
+		dsm_prep_flag_wait(sqe, d, a);
+	else if (!strcmp(what, "ring_release"))
+		dsm_prep_release(sqe, d);
+	else
+		fail("no command %s", what);
+	submit(sqe, ++begun);
+	return 0;
+}
+
 static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t e, uint64_t *value)
 {
 	struct timespec until;
@@ -285,6 +329,8 @@ static int execute(const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_
 		return scatter(a, b, c, e, value);
 	if (!strncmp(what, "call_", 5))
 		return system_call(what, a, b);
+	if (!strncmp(what, "ring_", 5))
+		return execute_ring(what, a, b, value);
 	if (!strncmp(what, "cond_", 5) || !strncmp(what, "sem_", 4))
 		return execute_wait(what, a, b);
 	*value = b;
