@@ -10,9 +10,9 @@ import signal
 import time
 
 from ahead import PAGE, show
-from scene import (CALL_SECONDS, actors, again, counters, cut_off, drop_region, expect, join_anew, join_ranks,
-                   killed_on_failure, living, make_region, peer, put_device_back, ranks, region, remove_device, start_ranks,
-                   status, sums, until, without_device)
+from scene import (CALL_SECONDS, actors, again, again_on_failure, counters, cut_off, drop_region, expect, join_anew,
+                   join_ranks, killed_on_failure, living, make_region, peer, put_device_back, ranks, region, remove_device,
+                   start_ranks, status, sums, until, without_device)
 from vm import ready
 from vm.channel import GuestError
 
@@ -224,7 +224,8 @@ def a_link_cut_below_fetches(c):
     home, other = living(c)[0], living(c)[-1]
     pairs = pairs_of(c)
     for _ in range(CUTS):
-        with region(c, f"{FETCHED * PAGE}", "home=first-touch") as name, actors(name, home, other) as (at_home, reader):
+        with again_on_failure(c, other), region(c, f"{FETCHED * PAGE}", "home=first-touch") as name, \
+                actors(name, home, other) as (at_home, reader):
             show(at_home, reader, FETCHED, 1)
             flow = counters(other)["msgs_received"] + FLOW
             reading = reader.begin("verify", 0, FETCHED, PAGE, 1)
@@ -282,6 +283,12 @@ def unable_to_send(node, policy):
 
 def through_a_cut(c, down, up, seconds, policy="home=rr", silent=None):
     """A node is without a link for a while; nobody is lost. silent: the node, if it knows that and cannot send."""
+    with again_on_failure(c, living(c)[-1]):
+        _work_through(c, down, up, seconds, policy, silent)
+
+
+def _work_through(c, down, up, seconds, policy, silent):
+    """Programs go on with all that they wrote."""
     pairs = pairs_of(c)
     # While a lock's token stays at one node the programs get far; then they are no use here, and others do more.
     for start in range(STARTS):
