@@ -82,8 +82,8 @@ GROUPS = (
     guests("ksft-debug", "ksft", "debug", "debug", ("check", "all"), 3),
     # What `make check-all` runs besides, or instead of a part of it.
     Group("model-deep", ["selftests/model/run"], ("all",), 40, DSM_TESTS="deep"),
-    guests("cluster-full-6.12", "cluster", "6.12", "full", ("all",), 17),
-    guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 17),
+    guests("cluster-full-6.12", "cluster", "6.12", "full", ("all",), 20),
+    guests("cluster-full-6.1", "cluster", "6.1", "full", ("all",), 20),
     guests("presets-6.12", "cluster", "6.12", "presets", ("all",), 14),
     guests("presets-6.1", "cluster", "6.1", "presets", ("all",), 14),
     guests("pairs-debug", "cluster", "debug", "pairs", ("all",), 8),
