@@ -166,12 +166,16 @@ def nothing_of_a_wrong_file_is_loaded(c):
         a.want(0, "fill", 100 * PAGE, 1, PAGE, 7)
         before = saved(first, name)
         expect(before == ["0 100 1"], f"homes: {before}")
-        for text, line in ((good + "0 20", 4), (good + "0 20 1 1\n1 30 1\n", 4), (good + "0 20 \n1 30 1\n", 4),
+        for text, line in ((good + "0 20", 4), (good + "0 20 1", 4), (good + "0 20 1\0 3\n", 4),
+                           (good + "0 20 1 1\n1 30 1\n", 4), (good + "0 20 \n1 30 1\n", 4),
                            (good + "0 8191 2\n", 4), (good + "1 12 1\n", 4), ("no homes" * PAGE, 1), ("0 0 -1\n" + good, 1),
                            ("0x0 0 1\n" + good, 1)):
             first.write(text.encode(), "/tmp/wrong")
             refused(first, ["homes", "load", name, "/tmp/wrong"], f"/tmp/wrong, line {line}: ")
             expect(saved(first, name) == before, f"{text[:60]!r} made homes: {saved(first, name)}")
+        first.write((good + "60 20 1\n").encode(), "/tmp/wrong")
+        refused(first, ["homes", "load", name, "/tmp/wrong"], "node 60, or one that knows its homes, is not there")
+        expect(saved(first, name) == before, f"a node that is not there: {saved(first, name)}")
         refused(first, ["homes", "load", name, "/tmp"], "/tmp: ")
         refused(first, ["homes", "load", name, "/tmp/nowhere"], "/tmp/nowhere", os.strerror(errno.ENOENT))
         # It is the files that are wrong.

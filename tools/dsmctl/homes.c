@@ -306,12 +306,20 @@ static int read_file(const char *path, uint64_t pages, struct runs *all)
 	char *text = NULL;
 	uint32_t line = 0;
 	size_t i, room = 0;
+	ssize_t len;
 	int ret = 0;
 
 	if (!f)
 		return fail("homes load: %s: %s", path, strerror(errno));
-	while (!ret && getline(&text, &room, f) >= 0)
-		ret = parse_line(path, text, ++line, pages, all);
+	while (!ret && (len = getline(&text, &room, f)) > 0) {
+		line++;
+		if (strlen(text) != (size_t)len)
+			ret = wrong(path, line, "a line is text, this one has a byte of 0");
+		else if (text[len - 1] != '\n')
+			ret = wrong(path, line, "no newline follows, so that the file may have been cut");
+		else
+			ret = parse_line(path, text, line, pages, all);
+	}
 	if (!ret && ferror(f))
 		ret = fail("homes load: %s: %s", path, strerror(errno));
 	free(text);
@@ -352,6 +360,28 @@ static void fill(const struct runs *all, size_t *i, uint64_t *skip, struct dsm_i
 	}
 }
 
+static int is_away(unsigned int node)
+{
+	return fail("homes load: node %u, or one that knows its homes, is not there; see dsmctl status", node);
+}
+
+/* Before the first page has a home: one node that is away would leave the others' pages claimed. */
+static int check_nodes(int fd, const struct runs *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++) {
+		struct dsm_ioc_node_info info = { .size = sizeof(info), .node = (uint16_t)all->run[i].node };
+
+		if (i && all->run[i].node == all->run[i - 1].node)
+			continue;
+		if (ioctl(fd, DSM_IOC_NODE_INFO, &info) < 0 ||
+		    (info.state != DSM_NODE_SELF && info.state != DSM_NODE_UP))
+			return is_away(all->run[i].node);
+	}
+	return 0;
+}
+
 static int claim_failed(unsigned int node, int err, const struct dsm_ioc_region_info *info)
 {
 	switch (err) {
@@ -359,8 +389,7 @@ static int claim_failed(unsigned int node, int err, const struct dsm_ioc_region_
 		return fail("homes load: the region has %s; it takes home=first-touch, migrate or migrate@barrier",
 			    info->policy);
 	case EHOSTDOWN:
-		return fail("homes load: node %u, or one that knows its homes, is not there; see dsmctl status",
-			    node);
+		return is_away(node);
 	default:
 		return fail("homes load: node %u: %s", node, strerror(err));
 	}
@@ -403,7 +432,8 @@ int load_homes(const char *name, const char *path)
 	ret = read_file(path, info.bytes / (uint64_t)sysconf(_SC_PAGESIZE), &all);
 	if (!ret) {
 		sort(&all, by_node);
-		ret = claim(fd, &info, &all);
+		ret = check_nodes(fd, &all);
+		ret = ret ? ret : claim(fd, &info, &all);
 	}
 	close(fd);
 	free(all.run);
