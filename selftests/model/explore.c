@@ -371,10 +371,6 @@ static void run_all(struct chooser *c, struct record *rec)
 		check_step();
 		if (w.steps >= c->n_fixed)
 			states_see();
-		if (c->prune && w.steps >= c->n_fixed && c->prune(rec)) {
-			rec->pruned = true;
-			return;
-		}
 	}
 	rec->ended = true;
 	check_end();
@@ -384,7 +380,6 @@ static void run_all(struct chooser *c, struct record *rec)
 bool run(const struct litmus *l, const struct setting *s, struct chooser *c, struct record *rec)
 {
 	rec->length = 0;
-	rec->pruned = false;
 	rec->ended = false;
 	fail_reason[0] = 0;
 	if (setjmp(on_fail))

@@ -15,12 +15,10 @@
  * @choice:  number of the action chosen
  * @n:       actions there were
  * @n_env:   things that could have gone wrong, numbered behind the actions
- * @pruned:  given up, because the rest is known
  * @ended:   until nothing could happen any more
  */
 struct record {
 	u32 length;
-	bool pruned;
 	bool ended;
 	u16 choice[MAX_STEPS];
 	u16 n[MAX_STEPS];
@@ -37,7 +35,6 @@ struct chooser {
 	u32 last;
 	u32 priority[PRIORITIES];
 	u32 change[CHANGES];
-	bool (*prune)(const struct record *rec);
 };
 
 struct search {
