@@ -169,7 +169,7 @@ static void check_dir_change(const struct reading *r, u64 word, u64 next)
 		     (unsigned long long)next);
 	if (word != known_dirs[r->x->dst][r->x->idx])
 		fail("I23: %c has changed the word of page index %u by itself", 'A' + r->x->dst, r->x->idx);
-	if ((word ^ next) & others && w.crashed < 0)
+	if ((word ^ next) & others && !w.loss)
 		fail("I23: %c makes the word of page index %u %llx, which was %llx", 'A' + r->node, r->x->idx,
 		     (unsigned long long)next, (unsigned long long)word);
 }
@@ -275,7 +275,7 @@ static void array_check_idle(struct node *n, const struct dsm_rlock *l)
 {
 	u32 number = l->handle % DSM_RSYNC_WORDS, i;
 
-	for (i = 0; i < w.l->nodes && w.crashed < 0 && l->flags & DSM_RLOCKF_OPEN; i++) {
+	for (i = 0; i < w.l->nodes && !w.loss && l->flags & DSM_RLOCKF_OPEN; i++) {
 		u64 here = le64_to_cpu(mails[node_id(n)].array[l->manager][number][i]);
 
 		if (here & 1 || here != le64_to_cpu(mails[i].array[l->manager][number][i]))
@@ -313,7 +313,7 @@ void atomics_check_idle(struct node *n)
 		if (!l)
 			continue;
 		if (!list_empty(&l->waiters) || (l->state != DSM_RLOCK_NONE && l->state != DSM_RLOCK_HELD &&
-						 w.crashed < 0))
+						 !w.loss))
 			fail("I26: lock %u at %c is left in state %u", k, 'A' + node_id(n), l->state);
 	}
 	for (k = 0; k < MAX_KEYS; k++) {
@@ -322,11 +322,11 @@ void atomics_check_idle(struct node *n)
 			array_check_idle(n, l);
 			continue;
 		}
-		if (w.crashed < 0 && l && l->flags & DSM_RLOCKF_OPEN && l->manager == node_id(n) &&
+		if (!w.loss && l && l->flags & DSM_RLOCKF_OPEN && l->manager == node_id(n) &&
 		    dsm_rword_state(words[l->manager][l->handle % DSM_RSYNC_WORDS]) != DSM_RWORD_FREE)
 			fail("I32: the word of lock %u says %llx in the end", k,
 			     (unsigned long long)words[l->manager][l->handle % DSM_RSYNC_WORDS]);
 	}
-	if (n->space.busy && w.crashed < 0)
+	if (n->space.busy && !w.loss)
 		fail("I26: %u locks of %c are busy for ever", n->space.busy, 'A' + node_id(n));
 }

@@ -67,7 +67,7 @@ static void check_reading(const struct reading *r)
 	if (r->x->kind == DSM_XFER_KIND_DIFF) {
 		for (p = 0; p < MAX_PAGES && w.idx_of[p] != r->x->idx; p++)
 			;
-		if (p == MAX_PAGES || (!(n->page[p].flags & DSM_PF_UNACKED) && w.crashed != r->x->dst))
+		if (p == MAX_PAGES || (!(n->page[p].flags & DSM_PF_UNACKED) && !is_cut(n, r->x->dst)))
 			fail("I24: write #%u of %c outlives its diff", r->id, 'A' + r->node);
 		return;
 	}
@@ -78,8 +78,7 @@ static void check_reading(const struct reading *r)
 			fail("I24: read #%u of %c has lost its page", r->id, 'A' + r->node);
 		if (r->x->kind == DSM_XFER_KIND_MERGE && r->x->seg[i].page == n->frame[p])
 			fail("I24: read #%u of %c merges into the frame", r->id, 'A' + r->node);
-		if (r->x->kind == DSM_XFER_KIND_FETCH && n->page[p].state != DSM_PAGE_FET &&
-		    w.crashed != r->x->dst)
+		if (r->x->kind == DSM_XFER_KIND_FETCH && n->page[p].state != DSM_PAGE_FET && !is_cut(n, r->x->dst))
 			fail("I24: p%u at %c is in %s while read #%u writes its frame", p, 'A' + r->node,
 			     page_state_name(n->page[p].state), r->id);
 	}
@@ -209,7 +208,7 @@ static void check_tokens(void)
 				tokens += tokens_at(&w.node[i], w.lock_key[k]);
 		for (i = 0; i < w.l->nodes; i++)
 			tokens += message_in_flight(MAX_NODES, i, DSM_MSG_LOCK_GRANT, w.lock_key[k], -1);
-		if (tokens > 1 || (!tokens && w.crashed < 0))
+		if (tokens > 1 || (!tokens && !w.loss))
 			fail("I17: lock %u has %u tokens", k, tokens);
 	}
 }
@@ -344,7 +343,7 @@ static u32 check_barriers(struct node *n)
 		found++;
 		idle += !list_empty(&b->idle);
 		requests += list_length(&b->arrivals);
-		if (list_empty(&b->idle) && !w.killed && w.crashed < 0)
+		if (list_empty(&b->idle) && !w.killed && !w.loss)
 			fail("I26: somebody is in barrier %u at %c for ever", i, 'A' + node_id(n));
 	}
 	check_pool(n, DSM_POOL_BARRIER, found);
@@ -535,14 +534,14 @@ void check_end(void)
 	for (i = 0; i < w.l->nodes && !w.data_only; i++)
 		if (!w.node[i].dead)
 			check_node_idle(&w.node[i]);
-	if (w.crashed < 0 && !w.data_only)
+	if (!w.loss && !w.data_only)
 		for (i = 0; i < MAX_PAGES; i++)
 			check_copies(i);
-	if (w.crashed < 0 && !w.killed && !w.data_only)
+	if (!w.loss && !w.killed && !w.data_only)
 		check_counters();
 	if (w.l->flags & LITMUS_SC)
 		history_check();
-	why = w.l->final && !w.killed && w.crashed < 0 ? w.l->final() : NULL;
+	why = w.l->final && !w.killed && !w.loss ? w.l->final() : NULL;
 	if (why)
 		fail("outcome: %s", why);
 }

@@ -157,7 +157,7 @@ void check_csm_end(struct node *n)
 
 		if (n->exists[p] && dsm_dir_busy(page))
 			fail("I26: an atomic of p%u at %c never comes back", p, 'A' + node_id(n));
-		if (n->exists[p] && ((asks && w.crashed < 0) || page->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK)))
+		if (n->exists[p] && ((asks && !w.loss) || page->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK)))
 			fail("I26: p%u at %c is left in %s, %x", p, 'A' + node_id(n), page_state_name(page->state), page->csm);
 	}
 	for (i = 0; i < w.l->nodes; i++)

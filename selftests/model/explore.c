@@ -60,8 +60,9 @@ static u32 node_actions(struct act *acts, u32 n, u32 i)
 		n = add(acts, n, ACT_RETRY, i, 0, 12 + i, &node->retry_stamp);
 	if (bcast_waits(node))
 		n = add(acts, n, ACT_EXPIRE, i, 0, 4 + i, &node->expire_stamp);
-	if (lose_enabled(node))
-		n = add(acts, n, ACT_LOSE, i, 0, 20 + i, &node->lose_stamp);
+	for (k = 0; k < w.l->nodes; k++)
+		if (lose_enabled(node, k))
+			n = add(acts, n, ACT_LOSE, i, k, 20 + i, &node->lose_stamp);
 	if ((w.set.fetch == DSM_FETCH_READ || w.set.diffpath != DSM_DIFFPATH_MSG) && !node->registered && !node->goes)
 		n = add(acts, n, ACT_REGISTER, i, 0, 24 + i, &node->register_stamp);
 	for (k = 0; k < MAX_PAGES && w.l->flags & LITMUS_SC; k++)
@@ -80,7 +81,7 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 	struct reading *r = &w.reading[i];
 	u32 piece, pieces = r->x->n_segs * PIECES;
 
-	if (w.node[r->node].dead || w.node[r->x->dst].dead)
+	if (w.node[r->node].dead || w.node[r->x->dst].dead || w.node[r->x->dst].lost & 1u << r->node)
 		return n;
 	if (atomics_do(r->x))
 		pieces = PIECES;
@@ -102,9 +103,18 @@ static u32 reading_actions(struct act *acts, u32 n, u32 i)
 	return n;
 }
 
+static bool may_part(u32 one, u32 other)
+{
+	const u8 manager = w.set.lock_at[0];
+
+	if (w.l->flags & LITMUS_PARTS ? w.parted == 2 || one == manager || other == manager : w.parted)
+		return false;
+	return !w.node[one].dead && !w.node[other].dead && !is_cut(&w.node[one], other);
+}
+
 static u32 env_actions(struct act *acts, u32 n)
 {
-	u32 i, end = n;
+	u32 i, k, end = n;
 
 	for (i = 0; i < w.l->threads; i++) {
 		struct thread *t = &w.thread[i];
@@ -124,6 +134,10 @@ static u32 env_actions(struct act *acts, u32 n)
 	if (w.l->flags & LITMUS_CRASH && w.crashed < 0)
 		for (i = 0; i < w.l->nodes; i++)
 			end = add(acts, end, ACT_ENV_CRASH, i, 0, 0, NULL);
+	for (i = 0; w.l->flags & LITMUS_PART && i < w.l->nodes; i++)
+		for (k = 0; k < i; k++)
+			if (may_part(i, k))
+				end = add(acts, end, ACT_ENV_PART, i, k, 0, NULL);
 	return end - n;
 }
 
@@ -190,6 +204,7 @@ static u32 changed_by(const struct act *act)
 	case ACT_ENV_BREAK:
 		return 1u << w.reading[act->a].node | 1u << w.reading[act->a].x->dst;
 	case ACT_ENV_CRASH:
+	case ACT_ENV_PART:
 		return ~0u;
 	default:
 		return 1u << act->a;
@@ -216,7 +231,7 @@ static void perform(const struct act *act)
 		flying_deliver(act->a);
 		break;
 	case ACT_LOSE:
-		lose_step(&w.node[act->a]);
+		lose_step(&w.node[act->a], act->b);
 		break;
 	case ACT_REGISTER:
 		register_pages(&w.node[act->a]);
@@ -258,6 +273,9 @@ static void perform(const struct act *act)
 	case ACT_ENV_KILL:
 		thread_kill(&w.thread[act->a]);
 		break;
+	case ACT_ENV_PART:
+		part_nodes(act->a, act->b);
+		break;
 	default:
 		crash_node(act->a);
 	}
@@ -281,8 +299,8 @@ u32 random_below(u64 *state, u32 n)
 
 static u32 choose_env(struct chooser *c, u32 n, u32 n_env)
 {
-	/* Once in about fifty steps something goes wrong. */
-	if (n_env && !random_below(&c->random, 50))
+	/* Once in about fifty steps something goes wrong; more often where two things have to. */
+	if (n_env && !random_below(&c->random, w.l->flags & LITMUS_PARTS ? 15 : 50))
 		return n + random_below(&c->random, n_env);
 	return U32_MAX;
 }

@@ -291,6 +291,9 @@ static bool applies(const struct policy *p, const struct litmus *l)
 	/* No pages are fetched ahead, and litmus_sc.c loses nodes. */
 	if (p->flags & LITMUS_SC && (l->flags & LITMUS_CRASH || has(l, OP_AHEAD) || has(l, OP_AROUND)))
 		return false;
+	/* Locks go between nodes as they do there, and of pages of two nodes that are apart little is promised. */
+	if (l->flags & LITMUS_PART)
+		return false;
 	/* What hlrc does not promise. */
 	return p->flags & (LITMUS_CSM | LITMUS_SC) || (l->final != l36_final && strncmp(l->name, "L39", 3));
 }

@@ -53,7 +53,7 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	s->own_mm = random_below(random, 2);
 	s->batch = 1 + random_below(random, MAX_PAGES);
 	s->flushers = 1 + random_below(random, MAX_FLUSHERS);
-	s->first_touch = l->flags & LITMUS_FIRST_TOUCH || !random_below(random, 6);
+	s->first_touch = l->flags & LITMUS_FIRST_TOUCH || (!random_below(random, 6) && !(l->flags & LITMUS_PART));
 	s->pipe = random_below(random, 3);
 	s->lone_records = random_below(random, 2);
 	s->fast = random_below(random, 2);
@@ -63,6 +63,7 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 		   random_below(random, 2) ? DSM_FETCH_NOCOPY : DSM_FETCH_COPY;
 	s->untold = l->flags & LITMUS_UNTOLD || random_below(random, 2);
 	s->rdma = l->flags & (LITMUS_RDMA | LITMUS_ARRAY) || !random_below(random, 4);
+	s->rdma &= !(l->flags & LITMUS_PART);
 	s->fast &= !s->rdma && !(l->flags & LITMUS_CSM);
 	if (l->flags & LITMUS_CSM && s->fetch == DSM_FETCH_READ)
 		s->fetch = DSM_FETCH_NOCOPY;
@@ -245,6 +246,7 @@ static bool all_reached(const struct litmus *l, const struct options *o)
 		"an atomic of unknown outcome has taken place", "an atomic of unknown outcome has not taken place",
 		"a reader sees a location change", "a reader sees the first writer's store alone",
 		"another reader sees the second writer's store alone", "a page gets a new version between the halves of a READ",
+		"a lock's token is under way between two nodes that lose each other",
 	};
 	u32 missing = l->reach & ~w.reached;
 

@@ -139,6 +139,8 @@ struct op {
 #define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
 #define LITMUS_MIXED 0x2000000u		/* with LITMUS_SC: that is page 1 only, in a region of its own */
 #define LITMUS_GOES 0x4000000u		/* at the end the region is removed */
+#define LITMUS_PART 0x8000000u		/* two nodes may lose each other at any point, and be reached by the others; sync=msg */
+#define LITMUS_PARTS 0x10000000u	/* with LITMUS_PART: twice, and both times not the manager of lock 0 */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair, and by chance: most runs have to; with LITMUS_WALK_ONLY */
 
 /* What a program is about and has to happen in some of its walks: if it never does, that the program passes says nothing. */
@@ -158,6 +160,7 @@ struct op {
 #define REACH_FIRST 0x2000u	/* a reader sees the first writer's store alone */
 #define REACH_SECOND 0x4000u	/* another reader sees the second writer's store alone */
 #define REACH_BETWEEN 0x8000u	/* a page gets a new version between the halves of a READ */
+#define REACH_ASUNDER 0x10000u	/* a lock's token is under way between two nodes that lose each other */
 
 /**
  * struct litmus - one test program
@@ -360,8 +363,10 @@ struct node {
 	u32 retry_stamp;
 	u32 expire_stamp;
 	bool dead;
+	u8 cut;				/* bitmap: nodes that live, and that it loses */
 	u8 lost;			/* bitmap: nodes it was told are lost */
-	int losing;			/* step of being told, -1 none */
+	u8 loses;			/* of these the one that it is being told of */
+	int losing;			/* step of that, -1 none */
 	u32 lose_stamp;
 	bool registered;		/* peers may read its pages */
 	u32 register_stamp;
@@ -454,7 +459,8 @@ struct oracle {
 };
 
 enum act_kind { ACT_THREAD, ACT_FLUSHER, ACT_RUN, ACT_READ, ACT_DELIVER, ACT_LOSE, ACT_REGISTER, ACT_PIECE,
-		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_GOES, ACT_GRAM, ACT_EXPIRE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_DROP, ACT_ENV_BREAK };
+		ACT_XFER_DONE, ACT_SIGNAL, ACT_RETRY, ACT_RECALL, ACT_GOES, ACT_GRAM, ACT_EXPIRE, ACT_ENV_TIMEOUT, ACT_ENV_KILL, ACT_ENV_CRASH, ACT_ENV_PART,
+		ACT_ENV_DROP, ACT_ENV_BREAK };
 
 struct act {
 	u8 kind;
@@ -464,7 +470,7 @@ struct act {
 	u32 *stamp;
 };
 
-#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 6 + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_GRAMS + 2 * MAX_THREADS + MAX_NODES + \
+#define MAX_ACTS (MAX_THREADS + MAX_NODES * (MAX_FLUSHERS + 6 + 2 * MAX_NODES + MAX_PAGES) + MAX_FLYING * 2 + 2 * MAX_GRAMS + 2 * MAX_THREADS + MAX_NODES + \
 		  MAX_XFERS * (MAX_PAGES * PIECES + 2) + MAX_SIGNALS)
 
 struct world {
@@ -487,6 +493,8 @@ struct world {
 	bool pipe[4];
 	bool killed;			/* the one kill of this run has happened */
 	int crashed;			/* node that crashed, -1 none */
+	u8 parted;			/* pairs of nodes that lose each other */
+	bool loss;			/* any of these */
 	u8 handled;			/* type of the message being handled, 0: none */
 	u8 handled_class;
 	u32 steps;
@@ -526,6 +534,12 @@ void wrprotect(struct node *n, u32 p);
 static inline u32 node_id(const struct node *n)
 {
 	return n - w.node;
+}
+
+/* What @n sends to @node, or reads there, need not arrive. */
+static inline bool is_cut(const struct node *n, u32 node)
+{
+	return w.crashed == (int)node || n->cut >> node & 1;
 }
 
 /* messages.c */
@@ -602,8 +616,9 @@ void thread_kill(struct thread *t);
 
 /* crash.c */
 void crash_node(u32 node);
-bool lose_enabled(const struct node *n);
-void lose_step(struct node *n);
+void part_nodes(u32 one, u32 other);
+bool lose_enabled(const struct node *n, u32 node);
+void lose_step(struct node *n, u32 node);
 
 /* oracle.c */
 void oracle_store(struct thread *t, u32 p, u32 byte, s8 value);

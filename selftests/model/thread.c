@@ -36,7 +36,7 @@ void thread_give_up(struct thread *t, int status)
 {
 	say("%s fails with %d", thread_name(t), status);
 	/* Without a loss, or a thread that was killed, a call has no reason to fail but a flag that is set already. */
-	if (!(w.l->flags & LITMUS_ERRORS) || (w.crashed < 0 && !w.killed && status != -EALREADY))
+	if (!(w.l->flags & LITMUS_ERRORS) || (!w.loss && !w.killed && status != -EALREADY))
 		fail("%s gets error %d from operation %u", thread_name(t), status, t->pc);
 	t->status = status;
 	t->state = TS_DYING;
@@ -70,7 +70,7 @@ static void taken(struct thread *t, int ret)
 	if (o->holder[op->a])
 		fail("lock %u is given to %s while %s holds it", op->a, thread_name(t),
 		     thread_name(&w.thread[o->holder[op->a] - 1]));
-	if ((ret == -EOWNERDEAD) != o->dead_holder[op->a] && w.crashed < 0)
+	if ((ret == -EOWNERDEAD) != o->dead_holder[op->a] && !w.loss)
 		fail("lock %u is taken by %s with result %d", op->a, thread_name(t), ret);
 	if (op->kind == OP_TRY)
 		reach(REACH_TRIED);
@@ -94,7 +94,8 @@ void thread_lock_result(struct thread *t, int ret)
 	say("%s lock %u: %d", thread_name(t), op->a, ret);
 	if (ret == -EBUSY)
 		reach(REACH_REFUSED);
-	if (ret == -EBUSY || ret == -ETIMEDOUT) {
+	/* Who has a time limit is patient with losses, too, and may come again. */
+	if (ret == -EBUSY || ret == -ETIMEDOUT || (ret == -EHOSTDOWN && w.loss && op->kind == OP_TIMED)) {
 		t->pc += op->v;
 		thread_next_op(t);
 		return;

@@ -360,6 +360,8 @@ static void forget_world(void)
 	w.next_stamp = 0;
 	w.killed = false;
 	w.crashed = -1;
+	w.parted = 0;
+	w.loss = false;
 	w.handled = 0;
 	w.steps = 0;
 	w.changed = ~0u;
