@@ -63,7 +63,7 @@ enum dsm_lock_state {
  * @n_order: manager: entries of @order in use
  * @order:   manager: nodes that may hold or wait, in the order of the queue
  * @probe:   manager: nodes whose answer is awaited
- * @asked:   manager: nodes that the latest probe asked; their older requests are void
+ * @asked:   manager: nodes that were told of the latest probe; their older requests are void
  * @token:   manager, probing: who has the token
  * @trying:  manager: node whose try is at the tail
  * @epoch:   grows with each probe; a PASS, REFUSED, APART, request or try of an older epoch is void

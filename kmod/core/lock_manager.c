@@ -200,11 +200,12 @@ static void start_probe(struct dsm_engine *e, struct dsm_lock *l, u16 lost, u16 
 	l->next = DSM_NO_NODE;
 	l->token = dsm_lock_has_token(l) ? e->self : DSM_NO_NODE;
 	l->probe = nodes;
-	l->asked = nodes;
+	/* What earlier probes made void may be under way, and stays so: who was asked then is told, too, but not waited for. */
+	l->asked = (l->asked & e->alive) | nodes;
 	/* They ask anew. */
-	drop_queued(e, l, nodes);
+	drop_queued(e, l, l->asked);
 	for (node = 0; node < e->n_nodes; node++)
-		if (nodes & 1ull << node)
+		if (l->asked & 1ull << node)
 			dsm_lock_send(e, node, DSM_CLASS_REQ, DSM_MSG_LOCK_PROBE, l, lost, 0,
 				      node == refused ? EHOSTDOWN : 0, acts);
 	if (!l->probe)

@@ -68,6 +68,19 @@ static inline void write_much(u16 node)
 	}
 }
 
+/* The oldest one that is under way. */
+static inline void deliver_request_of(u16 node)
+{
+	u32 i;
+
+	for (i = 0; i < w.n_fly; i++)
+		if (w.fly[i].src == node && w.fly[i].m->data[0] == DSM_MSG_LOCK_REQ) {
+			assert_int_equal(world_deliver_at(i), 0);
+			return;
+		}
+	unit_require(false, "no request of node %u is under way", node);
+}
+
 /* A test with its world. */
 #define T(name) cmocka_unit_test_setup_teardown(name, start3, stop)
 

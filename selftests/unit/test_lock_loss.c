@@ -357,6 +357,40 @@ static void second_loss_during_a_probe(void **state)
 	assert_int_equal(world_lock(A, K, 10), -EHOSTDOWN);
 }
 
+/* C, which is in the queue at the first loss and not at the second, has asked before the first one, and that comes last. */
+static void reg_request_that_a_probe_made_void_stays_void_after_the_next(void **state)
+{
+	struct dsm_waiter b, c, d, e;
+
+	world_start(5);
+	K = world_key(DSM_MSG_LOCK_REQ, A, 0);
+	world_lock(C, K, 30);
+	world_lock_begin(B, K, &b, 20, false);
+	world_run();
+	world_lock_begin(3, K, &d, 40, false);
+	world_run();
+	world_lock_begin(4, K, &e, 50, false);
+	world_run();
+	w.held[DSM_MSG_LOCK_REQ] = true;
+	world_unlock(C, K, 30);
+	world_run();
+	world_lock_begin(C, K, &c, 30, false);
+	world_lose(3);
+	world_run();
+	deliver_request_of(4);
+	world_lose(4);
+	world_run();
+	deliver_request_of(C);
+	assert_int_equal(lock_at(A)->tail, B);
+	memset(w.held, 0, sizeof(w.held));
+	world_run();
+	world_unlock(B, K, 20);
+	world_run();
+	assert_true(c.done);
+	assert_int_equal(c.status, 0);
+	world_stop();
+}
+
 /* Whose try was out is asked as well: so its own loss ends the probe. */
 static void reg_try_that_is_lost_after_the_tail_ends_the_probe(void **state)
 {
@@ -571,6 +605,7 @@ int main(void)
 		cmocka_unit_test(loss_of_a_node_whose_try_is_out),
 		T(second_loss_during_a_probe),
 		T(reg_try_that_is_lost_after_the_tail_ends_the_probe),
+		cmocka_unit_test(reg_request_that_a_probe_made_void_stays_void_after_the_next),
 		cmocka_unit_test(reg_token_that_a_try_got_outlives_two_losses),
 		cmocka_unit_test(reg_stray_token_waits_for_its_knowledge),
 		T(second_token_is_refused),
