@@ -151,12 +151,13 @@ static bool check_back(struct dsm_reader *r)
 static bool check_lock(struct dsm_reader *r, u8 type)
 {
 	struct dsm_wire_lock body;
-	const bool know = type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY ||
-			  type == DSM_MSG_LOCK_PASS || type == DSM_MSG_LOCK_TRY_PASS ||
+	const bool asks = type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY;
+	const bool know = asks || type == DSM_MSG_LOCK_PASS || type == DSM_MSG_LOCK_TRY_PASS ||
 			  type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	return !r->bad && !body.reserved && (!know || dsm_know_check(r)) && dsm_reader_done(r);
+	return !r->bad && !body.reserved && (asks || !body.lost) && (type != DSM_MSG_LOCK_PASS || body.state <= 1) &&
+	       (!know || dsm_know_check(r)) && dsm_reader_done(r);
 }
 
 static bool check_tickets(struct dsm_reader *r, u32 count)

@@ -129,13 +129,19 @@ static void forget_user(struct dsm_engine *e, u16 node)
  */
 void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 {
+	u16 i;
+
 	e->alive |= 1ull << node;
 	e->left &= ~(1ull << node);
 	e->n_nodes = max_t(u16, e->n_nodes, node + 1);
 	memset(e->peer_known[node], 0, sizeof(e->peer_known[node]));
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
-	forget_user(e, node);	/* who had this id before is another */
+	/* Who had this id before is another. */
+	e->apart[node] = 0;
+	for (i = 0; i < DSM_MAX_NODES; i++)
+		e->apart[i] &= ~(1ull << node);
+	forget_user(e, node);
 }
 
 /**

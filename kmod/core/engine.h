@@ -279,8 +279,8 @@ struct dsm_interval {
  * @value:  page index or parties; a positive errno once a flag wait or arrival has failed; notices:
  *          bitmap of the release slots that wait for their acknowledgement
  * @key:    key of a lock, barrier or flag; fetches: address of the sink
- * @told:   lost nodes that the caller was told of before: see struct dsm_waiter; fetches: multicast that
- *          the caller has; recalls of sc pages: not before then is the page given up, or looked at again
+ * @told:   lost nodes that the caller was told of before: see struct dsm_waiter; locks: that do not reach @node;
+ *          fetches: multicast that the caller has; recalls of sc pages: not before then is the page given up, or looked at again
  * @up:     barriers: where @node sent its report: the manager, or a node that passed it on
  * @via:    barriers: who sent it to us
  * @count:  barriers: threads that arrived; fetches: registration of the sink
@@ -465,6 +465,7 @@ struct dsm_letters {
  * @next_xid:    last request id given out
  * @losses:      losses of peers that key objects were told of
  * @telling:     bitmap of lost nodes of whose loss not all key objects have been told yet
+ * @apart:       by node: bitmap of nodes that it has lost and this one has not, as far as it said so of a lock managed here
  * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the shell
  * @lock_max:    lock objects from which on no peer gets a token of a further key
  * @flag_cap:    flags of a region that may be set, of those kept here
@@ -546,7 +547,7 @@ struct dsm_engine {
 	u64 left;
 	u32 next_xid;
 	u32 losses;
-	u64 telling;
+	u64 telling, apart[DSM_MAX_NODES];
 	u32 lock_cap, lock_max;
 	u32 flag_cap;
 	u32 log_cap;
@@ -595,8 +596,7 @@ struct dsm_engine {
 	u32 request_cap;
 
 	struct hlist_head *locks;
-	struct list_head held;
-	struct list_head cached;
+	struct list_head held, cached;
 	u32 n_cached;
 	u32 n_locks;
 	struct dsm_rsync *rsync;

@@ -164,24 +164,26 @@ void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l)
  * @status: positive errno or 0
  * @acts:   actions
  *
- * Context: engine lock held. Adds the knowledge that the type carries.
+ * Context: engine lock held. Adds the knowledge that the type carries, and who does not reach this node.
  */
 void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struct dsm_lock *l,
 		   u16 node, u8 state, u32 status, struct dsm_actions *acts)
 {
+	const bool asks = type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY;
 	struct dsm_wire_lock body = {
 		.key = cpu_to_le64(l->key),
 		.node = cpu_to_le16(node),
 		.state = state,
 		.status = cpu_to_le32(status),
 		.serial = cpu_to_le64(l->epoch),
+		.lost = cpu_to_le64(asks ? ~e->alive : 0),
 	};
 	struct dsm_msgbuf *m = dsm_msg_new(e, dst, class, type, l->region, dsm_xid_next(e));
 
 	dsm_wire_put(m, &body, sizeof(body));
 	if (type == DSM_MSG_LOCK_GRANT || type == DSM_MSG_LOCK_RETURN)
 		dsm_know_put(e, m, dst);
-	else if (type == DSM_MSG_LOCK_REQ || type == DSM_MSG_LOCK_TRY)
+	else if (asks)
 		dsm_know_put_time(e, m, e->self);
 	else if (type == DSM_MSG_LOCK_PASS || type == DSM_MSG_LOCK_TRY_PASS)
 		dsm_know_put_time(e, m, node);
@@ -202,11 +204,10 @@ void dsm_lock_ask(struct dsm_engine *e, struct dsm_lock *l, bool try, struct dsm
 	set_state(e, l, DSM_LOCK_WAITING);
 	l->flags = (l->flags & ~DSM_LOCKF_LOCAL) | (try ? DSM_LOCKF_TRYING : 0);
 	if (l->manager == e->self)
-		dsm_lockman_request(e, l, e->self, try, acts);
+		dsm_lockman_request(e, l, e->self, try, 0, acts);
 	else if (dsm_engine_alive(e, l->manager))
-		dsm_lock_send(e, l->manager, DSM_CLASS_REQ,
-			      try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ, l, DSM_NO_NODE, 0, 0,
-			      acts);
+		dsm_lock_send(e, l->manager, DSM_CLASS_REQ, try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ, l,
+			      DSM_NO_NODE, 0, 0, acts);
 	else
 		dsm_lock_refused(e, l, -EHOSTDOWN, acts);
 }
@@ -482,13 +483,14 @@ int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
  * @e:    engine
  * @l:    lock, in this node's queue
  * @node: that node
+ * @deaf: nothing reaches it from here, whether this node knows or not
  * @acts: actions
  *
  * Context: engine lock held.
  */
-void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool deaf, struct dsm_actions *acts)
 {
-	if (!dsm_engine_alive(e, node)) {
+	if (deaf || !dsm_engine_alive(e, node)) {
 		dsm_lock_apart(e, l, node, true, acts);
 		return;
 	}
@@ -506,8 +508,7 @@ void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct ds
  */
 bool dsm_lock_has_token(const struct dsm_lock *l)
 {
-	return l->state != DSM_LOCK_NONE &&
-	       (l->state != DSM_LOCK_WAITING || !list_empty(&l->cont.link));
+	return l->state != DSM_LOCK_NONE && (l->state != DSM_LOCK_WAITING || !list_empty(&l->cont.link));
 }
 
 /**
@@ -645,8 +646,7 @@ void dsm_lock_released(struct dsm_engine *e, struct dsm_lock *l, struct dsm_acti
  */
 void dsm_lock_return_ready(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions *acts)
 {
-	if (l->next != DSM_NO_NODE || !list_empty(&l->waiters) ||
-	    !dsm_engine_alive(e, l->manager)) {
+	if (l->next != DSM_NO_NODE || !list_empty(&l->waiters) || !dsm_engine_alive(e, l->manager)) {
 		settle(e, l, acts);
 		return;
 	}

@@ -138,8 +138,8 @@ struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key
 struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key);
 /* Free the object if it says nothing that a new one would not say. */
 void dsm_lock_put(struct dsm_engine *e, struct dsm_lock *l);
-/* @node comes after us in the queue. */
-void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts);
+/* @node comes after us in the queue; @deaf: and has lost us. */
+void dsm_lock_pass(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool deaf, struct dsm_actions *acts);
 /* The token is here, or is on its way to this node's waiters with its notices still missing. */
 bool dsm_lock_has_token(const struct dsm_lock *l);
 /* Out of its slot, if it is in one; its state says whether a process holds it. */
@@ -164,7 +164,7 @@ void dsm_lock_send(struct dsm_engine *e, u16 dst, u8 class, u8 type, const struc
 		   u16 node, u8 state, u32 status, struct dsm_actions *acts);
 
 /* lock_manager.c */
-void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try,
+void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try, u64 lost,
 			 struct dsm_actions *acts);
 /* The token is back at the manager, with nobody in the queue. */
 void dsm_lockman_found(struct dsm_engine *e, struct dsm_lock *l);

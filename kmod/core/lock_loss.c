@@ -79,7 +79,7 @@ void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct
 	} else if (late && err == -EBUSY) {
 		dsm_lock_fail(e, l, err, true, acts);
 	} else if (late && l->next == DSM_NO_NODE) {
-		dsm_lock_pass(e, l, l->manager, acts);
+		dsm_lock_pass(e, l, l->manager, false, acts);
 	}
 }
 
@@ -92,7 +92,7 @@ void dsm_lock_answered(struct dsm_engine *e, struct dsm_lock *l, int err, struct
  * @acts:   actions
  *
  * It may live, and the manager reach both: then it learns of no loss, and who waits behind a node that it cannot reach would
- * wait until one of them leaves.
+ * wait until one of them leaves. What is asked for after a loss says so itself (dsm_lock_send()).
  *
  * Context: engine lock held.
  */
@@ -114,9 +114,11 @@ void dsm_lock_apart(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool beh
 void dsm_lock_peer_lost(struct dsm_engine *e, struct dsm_lock *l, u16 node,
 			struct dsm_actions *acts)
 {
+	/* A request is under way, too, while a token goes on that came for an older one. */
+	bool waits = l->flags & DSM_LOCKF_LATE || (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l));
 	bool behind = l->next == node;
 
-	if (behind || (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l)))
+	if (behind || waits)
 		dsm_lock_apart(e, l, node, behind, acts);
 	if (behind)
 		l->next = DSM_NO_NODE;

@@ -47,21 +47,24 @@ static void order_add(struct dsm_lock *l, u16 node)
 	l->tail = node;
 }
 
-static void enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, struct dsm_actions *acts)
+/* Who comes right behind a node that it has lost gets no token from it: that node is told, and if it is dead, its loss will tell. */
+static void enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, u64 lost, struct dsm_actions *acts)
 {
 	u16 prev = l->tail;
 
 	order_add(l, node);
 	if (prev == e->self)
-		dsm_lock_pass(e, l, node, acts);
+		dsm_lock_pass(e, l, node, false, acts);
 	else
-		dsm_lock_send(e, prev, DSM_CLASS_FWD, DSM_MSG_LOCK_PASS, l, node, 0, 0, acts);
+		dsm_lock_send(e, prev, DSM_CLASS_FWD, DSM_MSG_LOCK_PASS, l, node, lost >> prev & 1, 0, acts);
 }
 
-static void try_enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node,
+static void try_enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node, u64 lost,
 			struct dsm_actions *acts)
 {
-	if (l->tail != e->self) {
+	if (l->tail != e->self && lost >> l->tail & 1) {
+		refuse(e, l, node, -EBUSY, acts);
+	} else if (l->tail != e->self) {
 		l->flags |= DSM_LOCKF_TRY_OUT;
 		l->trying = node;
 		dsm_lock_send(e, l->tail, DSM_CLASS_FWD, DSM_MSG_LOCK_TRY_PASS, l, node, 0, 0,
@@ -79,11 +82,12 @@ static void try_enqueue(struct dsm_engine *e, struct dsm_lock *l, u16 node,
  * @l:    lock managed here
  * @node: who
  * @try:  only if it is free
+ * @lost: bitmap of the nodes that did not reach @node when it asked
  * @acts: actions
  *
  * Context: engine lock held; @l may be gone afterwards if @node is this one.
  */
-void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try,
+void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, bool try, u64 lost,
 			 struct dsm_actions *acts)
 {
 	struct dsm_request *q;
@@ -106,15 +110,16 @@ void dsm_lockman_request(struct dsm_engine *e, struct dsm_lock *l, u16 node, boo
 		*q = (struct dsm_request){
 			.type = try ? DSM_MSG_LOCK_TRY : DSM_MSG_LOCK_REQ,
 			.node = node,
+			.told = lost,
 		};
 		list_add_tail(&q->cont.link, &l->queued);
 	} else if (e->n_locks > e->lock_max && node != e->self && l->tail == e->self && l->state == DSM_LOCK_CACHED) {
 		/* Free, and here: with a peer it would have to be remembered for as long as that likes. */
 		refuse(e, l, node, -EDQUOT, acts);
 	} else if (try) {
-		try_enqueue(e, l, node, acts);
+		try_enqueue(e, l, node, lost | e->apart[node], acts);
 	} else {
-		enqueue(e, l, node, acts);
+		enqueue(e, l, node, lost | e->apart[node], acts);
 	}
 }
 
@@ -124,15 +129,17 @@ static void serve_queued(struct dsm_engine *e, struct dsm_lock *l, struct dsm_ac
 	struct dsm_request *q;
 
 	while (!list_empty(&l->queued) && !(l->flags & (DSM_LOCKF_TRY_OUT | DSM_LOCKF_PROBING))) {
+		u64 lost;
 		u16 node;
 		bool try;
 
 		q = list_first_entry(&l->queued, struct dsm_request, cont.link);
 		node = q->node;
+		lost = q->told;
 		try = q->type == DSM_MSG_LOCK_TRY;
 		list_del(&q->cont.link);
 		dsm_pool_give(e, DSM_POOL_REQUEST, q);
-		dsm_lockman_request(e, l, node, try, acts);
+		dsm_lockman_request(e, l, node, try, lost, acts);
 	}
 }
 
@@ -177,7 +184,7 @@ static void rebuild(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions
 	l->order[0] = l->tail;
 	drop_queued(e, l, 1ull << e->self);
 	if (l->state == DSM_LOCK_WAITING && !dsm_lock_has_token(l))
-		dsm_lockman_request(e, l, e->self, l->flags & DSM_LOCKF_TRYING, acts);
+		dsm_lockman_request(e, l, e->self, l->flags & DSM_LOCKF_TRYING, 0, acts);
 	serve_queued(e, l, acts);
 }
 
@@ -263,8 +270,11 @@ static bool next_to(const struct dsm_lock *l, u16 from, u16 node, bool behind)
  */
 static void on_apart(struct dsm_engine *e, struct dsm_lock *l, u16 from, u16 node, bool behind, struct dsm_actions *acts)
 {
-	if (!dsm_engine_alive(e, node) || l->flags & (DSM_LOCKF_LOST | DSM_LOCKF_PROBING) ||
-	    !next_to(l, from, node, behind))
+	if (!dsm_engine_alive(e, node))
+		return;
+	/* Its request may come after this, and says nothing of the loss. */
+	e->apart[from] |= 1ull << node;
+	if (l->flags & (DSM_LOCKF_LOST | DSM_LOCKF_PROBING) || !next_to(l, from, node, behind))
 		return;
 	start_probe(e, l, node, behind ? node : DSM_NO_NODE, acts);
 }
@@ -305,7 +315,7 @@ static int on_manager_message(struct dsm_engine *e, u16 from, u8 type,
 	case DSM_MSG_LOCK_REQ:
 	case DSM_MSG_LOCK_TRY:
 		if (!is_void(l, from, epoch))
-			dsm_lockman_request(e, l, from, type == DSM_MSG_LOCK_TRY, acts);
+			dsm_lockman_request(e, l, from, type == DSM_MSG_LOCK_TRY, le64_to_cpu(body->lost), acts);
 		return 0;
 	case DSM_MSG_LOCK_RETURN:
 		take_return(e, l, from, body->state, complete, acts);
@@ -385,7 +395,7 @@ static int on_node_message(struct dsm_engine *e, u16 from, u8 type,
 		if (epoch < l->epoch || l->state == DSM_LOCK_NONE)
 			return 0;
 		l->epoch = epoch;
-		dsm_lock_pass(e, l, node, acts);
+		dsm_lock_pass(e, l, node, body->state, acts);
 		return 0;
 	case DSM_MSG_LOCK_TRY_PASS:
 		if (epoch < l->epoch)

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 19u
+#define DSM_WIRE_VERSION 20u
 #endif
 
 /**
@@ -414,13 +414,17 @@ static_assert(sizeof(struct dsm_wire_interval) == 16);
 struct dsm_wire_lock {
 	__le64 key;
 	__le16 node;			/* PASS: the requester; PROBE, APART: the lost node */
-	/* GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no; APART: that is behind */
+	/*
+	 * GRANT: token flags; STATE: enum dsm_lock_state; TRY_DONE, RETURN_ACK: yes or no; APART: that is behind;
+	 * PASS: the requester has lost the receiver
+	 */
 	u8 state;
 	u8 reserved;
 	__le32 status;			/* REFUSED, PROBE: positive errno, or 0 */
 	__le64 serial;			/* of the last probe that the sender knows */
+	__le64 lost;			/* REQ, TRY: bitmap of the nodes that cannot reach the sender; else 0 */
 };
-static_assert(sizeof(struct dsm_wire_lock) == 24);
+static_assert(sizeof(struct dsm_wire_lock) == 32);
 
 enum dsm_rlock_op { DSM_RLOCK_OPEN, DSM_RLOCK_BROKEN, DSM_RLOCK_LOST, DSM_RLOCK_BEFORE };
 /* PAST: it does not wait in that queue; WAITS for a node that is named. */
