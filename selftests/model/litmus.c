@@ -367,6 +367,12 @@ PROG(crash_e, BARRIER(0, 3), LOOP(4, 0));
 PROG(crash_e4, BARRIER(0, 4), LOOP(4, 0));
 PROG(crash_b, STORE(0, 0, 1), BARRIER(0, 4), STORE(0, 1, 1), BARRIER(0, 4), LOAD(0, 1, 1), BARRIER(1, 4));
 
+/* Two nodes lose each other, and live. Nobody waits for ever, whoever asks when, and no two have the lock. */
+PROG(part_l, TIMED(0, 1), UNLOCK(0), LOOP(2, 0));
+PROG(part_o, LOCK(0), UNLOCK(0));
+PROG(part_t, TRY(0, 1), UNLOCK(0), TIMED(0, 1), UNLOCK(0), LOOP(1, 0));
+PROG(part_p, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOOP(1, 0), TIMED(0, 3), INC(1, 1), UNLOCK(0));
+
 const struct litmus litmus_list[] = {
 	{ "L1", 3, 2, { A, B }, 0, { l1_a, l1_b }, NULL },
 	{ "L2", 3, 2, { A, B }, 0, { l2_a, l2_b }, NULL },
@@ -474,5 +480,22 @@ const struct litmus litmus_list[] = {
 	{ "crash-tree", 4, 4, { A, B, C, D }, LITMUS_CRASH | LITMUS_ERRORS, { crash_e4, crash_e4, crash_e4, crash_e4 }, NULL },
 	{ "crash-barrier", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_b, crash_b, crash_b, crash_b },
 	  NULL },
+	{ "part", 3, 3, { A, B, C }, LITMUS_PART | LITMUS_ERRORS, { part_l, part_l, part_l }, NULL, REACH_ASUNDER },
+	{ "part-turns", 3, 6, { A, A, B, B, C, C }, LITMUS_PART | LITMUS_ERRORS,
+	  { part_l, part_l, part_l, part_l, part_l, part_l }, NULL, REACH_ASUNDER },
+	{ "part-queue", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_ERRORS, { part_l, part_l, part_l, crash_k }, NULL, REACH_ASUNDER },
+	{ "part-try", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_ERRORS, { part_t, part_t, part_t, part_t }, NULL,
+	  REACH_ASUNDER | REACH_TRIED | REACH_REFUSED },
+	{ "part-pages", 3, 4, { A, A, B, C }, LITMUS_PART | LITMUS_ERRORS, { part_p, part_p, part_p, part_p }, NULL, REACH_ASUNDER },
+	{ "part-kill", 3, 4, { A, B, B, C }, LITMUS_PART | LITMUS_KILL | LITMUS_ERRORS, { part_l, part_t, part_l, part_l }, NULL,
+	  REACH_ASUNDER },
+	{ "part-once", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_PARTS | LITMUS_ERRORS, { part_o, part_o, part_o, part_o }, NULL,
+	  REACH_ASUNDER },
+	{ "part-twice", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_PARTS | LITMUS_ERRORS, { crash_k, crash_k, crash_k, crash_k }, NULL,
+	  REACH_ASUNDER },
+	{ "part-twice-try", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_PARTS | LITMUS_ERRORS, { part_l, part_t, part_l, part_t }, NULL,
+	  REACH_ASUNDER },
+	{ "part-crash", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_CRASH | LITMUS_ERRORS, { part_l, part_l, part_t, part_l }, NULL,
+	  REACH_ASUNDER },
 };
 const u32 litmus_count = ARRAY_SIZE(litmus_list);
