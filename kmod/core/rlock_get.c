@@ -184,7 +184,8 @@ void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 		return;
 	}
 	l->flags &= ~DSM_RLOCKF_READING;
-	if (l->flags & DSM_RLOCKF_VOID && l->void_epoch == l->epoch) {
+	/* Or a later queue, too: the atomic has been under way for long. */
+	if (l->flags & DSM_RLOCKF_VOID && l->void_epoch >= l->epoch) {
 		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);	/* nobody knows that we are in it */
 		return;
 	}
