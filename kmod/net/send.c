@@ -24,7 +24,7 @@
 
 /*
  * Pages that the device may have to send at once, in chains of half as many: an answer by one work request has no more
- * (DSM_SINK_FRAMES). With 16 it was not kept busy; with 64 a grant had more in front of it for little gain.
+ * (DSM_SINK_FRAMES). With 16 it was not kept busy. What is here is in front of a grant (performance.rst).
  */
 #define PAGES_MOST 32
 

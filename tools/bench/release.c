@@ -33,6 +33,16 @@ static void dirty(const struct bench *b, unsigned int pages, unsigned int runs, 
 			memset(b->base + i * BENCH_PAGE_BYTES + r * step, value, bytes);
 }
 
+/* One that only warms up is not in @s. */
+static void release(const struct bench *b, struct series *s, bool counts)
+{
+	if (counts)
+		series_start(s, b);
+	bench_check(dsm_release(b->d), "release");
+	if (counts)
+		series_stop(s);
+}
+
 static void timed(const struct bench *b, const char *name, long trials, unsigned int pages,
 		  unsigned int runs, size_t bytes)
 {
@@ -43,11 +53,7 @@ static void timed(const struct bench *b, const char *name, long trials, unsigned
 		series_init(&s, name, "us", trials, b);
 		for (i = -1; i < trials; i++) {
 			dirty(b, pages, runs, bytes);
-			if (i >= 0)
-				series_start(&s, b);
-			bench_check(dsm_release(b->d), "release");
-			if (i >= 0)
-				series_stop(&s);
+			release(b, &s, i >= 0);
 		}
 		series_print(&s, b);
 	}
@@ -102,11 +108,8 @@ int test_release(struct bench *b)
 	prepare(b);
 	if (b->rank == 1) {
 		series_init(&s, "release_nothing", "us", trials, b);
-		for (i = 0; i < trials; i++) {
-			series_start(&s, b);
-			bench_check(dsm_release(b->d), "release");
-			series_stop(&s);
-		}
+		for (i = 0; i < trials; i++)
+			release(b, &s, true);
 		series_print(&s, b);
 	}
 	bench_barrier(b);
@@ -173,11 +176,7 @@ int test_together(struct bench *b)
 	for (i = -2; i < trials; i++) {
 		bench_barrier(b);
 		dirty_everywhere(b, i);
-		if (i >= 0)
-			series_start(&s, b);
-		bench_check(dsm_release(b->d), "release");
-		if (i >= 0)
-			series_stop(&s);
+		release(b, &s, i >= 0);
 	}
 	series_print(&s, b);
 	bench_barrier(b);
