@@ -17,6 +17,7 @@ KEY = 7
 WAITING = "dsm_node_flag_wait"
 PAGE = 4096
 HELD_MS = 300	# a peer is held back until the clock of who waits for it has gone on so far
+WRITERS = 2	# as a guest of their group has processors
 WAITS = ("lock", "barrier", "flag", "page", "page_lock", "release")
 
 
@@ -149,10 +150,14 @@ def faults_meet_at_the_nodes_lock(c, pages=512, most=20):
 
 
 def diffs_meet_faults_at_the_nodes_lock(c, pages=512, most=40):
-    """One thread of a home writes its pages, of which others have copies, while diffs of its other pages arrive: each waits for the other."""
+    """Threads of a home write its pages, of which others have copies, while diffs of its other pages arrive: each waits for the other.
+
+    As many threads as processors: what handles messages would never meet one that it has only interrupted.
+    """
     home, other = c.nodes
     with region(c, "8M", "home=block", "around=off") as name, actors(name, home, other) as (a, b):
         half = pages // 2
+        each = half // WRITERS
         there = half * PAGE
         met = dict.fromkeys(("ns_wait_page_lock", "ns_message_wait"), 0)
         a.want(0, "fill", 0, half, PAGE, 0)
@@ -162,7 +167,9 @@ def diffs_meet_faults_at_the_nodes_lock(c, pages=512, most=40):
             b.want(0, "verify", 0, half, PAGE, turn - 1)
             b.want(0, "fill", there, half, PAGE, turn)
             before = counters(home)
-            calls = (b, b.begin("release")), (a, a.begin("fill", 0, half, PAGE, turn))
+            calls = [(b, b.begin("release"))]
+            calls += [(a, a.begin("fill", thread * each * PAGE, each, PAGE, turn + thread * each, thread=thread))
+                      for thread in range(WRITERS)]
             for actor, call in calls:
                 actor.finish(call, 0, f"turn {turn}")
             grown = {kind: value - before[kind] for kind, value in counters(home).items()}
