@@ -240,7 +240,7 @@ static bool check_rlock(struct dsm_reader *r, u8 type)
 		return (body.op <= DSM_RLOCK_BROKEN || body.op == DSM_RLOCK_BEFORE) && !body.status && !body.addr &&
 		       !body.rkey && (!body.word || body.op == DSM_RLOCK_BEFORE);
 	if (body.op == DSM_RLOCK_BEFORE)
-		return le32_to_cpu(body.status) <= DSM_RLOCK_WAITS && le32_to_cpu(body.word) < DSM_MAX_NODES &&
+		return le32_to_cpu(body.status) <= DSM_RLOCK_AWAY && le32_to_cpu(body.word) < DSM_MAX_NODES &&
 		       !body.addr && !body.rkey;
 	if (body.op == DSM_RLOCK_BROKEN)
 		return !body.addr && !body.rkey && !body.word;

@@ -11,7 +11,8 @@
  *
  * Who is asked while an exchange of its own is under way, or in doubt, answers when that is known. Nobody waits in a
  * circle: the end of a queue finds itself in the word, and each other one depends on those behind it only. Where the
- * way leads to a lost node the manager makes the queue void first.
+ * way leads to a lost node, or to one that has lost the manager and so forgot where it was, the manager makes the queue void
+ * first.
  *
  * Looking is an exchange that changes nothing, so it may itself be repeated. Nothing of the old connection takes place
  * any more when net tells that an exchange is in doubt.
@@ -53,6 +54,13 @@ static void settle(struct dsm_engine *e, struct dsm_rlock *l, bool done, int sta
 	dsm_rlock_swapped(e, l, &x, acts);
 }
 
+/* Nobody can tell but the manager, when it has made the queue void. */
+static void have_judged(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
+{
+	l->witness = e->self;
+	dsm_rlock_report_broken(e, l, acts);
+}
+
 static void ask(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_actions *acts)
 {
 	struct dsm_wire_rlock body = {
@@ -63,8 +71,7 @@ static void ask(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_
 	struct dsm_msgbuf *m;
 
 	if (!dsm_engine_alive(e, node) || node == e->self) {
-		l->witness = e->self;
-		dsm_rlock_report_broken(e, l, acts);
+		have_judged(e, l, acts);
 		return;
 	}
 	if (l->asked_of & 1ull << node) {
@@ -145,7 +152,9 @@ void dsm_rlock_on_place(struct dsm_engine *e, struct dsm_rlock *l, u16 from, u32
 
 	if (!(l->flags & DSM_RLOCKF_DOUBT) || l->witness != from)
 		return;		/* we know by now */
-	if (place == DSM_RLOCK_WAITS && before == e->self)
+	if (place == DSM_RLOCK_AWAY)
+		have_judged(e, l, acts);
+	else if (place == DSM_RLOCK_WAITS && before == e->self)
 		settle(e, l, queueing, 0, acts);
 	else if (place == DSM_RLOCK_PAST ||
 		 (queueing && dsm_rword_state(l->expect) == DSM_RWORD_HELD && before == dsm_rword_node(l->expect)))
@@ -192,12 +201,14 @@ void dsm_rlock_doubt_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node, s
 
 static void answer(struct dsm_engine *e, struct dsm_rlock *l, u16 to, bool waits, struct dsm_actions *acts)
 {
-	struct dsm_wire_rlock body = {
-		.op = DSM_RLOCK_BEFORE,
-		.status = cpu_to_le32(waits ? DSM_RLOCK_WAITS : DSM_RLOCK_PAST),
-		.word = cpu_to_le32(waits ? l->before : 0),
-	};
+	u32 place = waits ? DSM_RLOCK_WAITS : DSM_RLOCK_PAST;
+	struct dsm_wire_rlock body = { .op = DSM_RLOCK_BEFORE };
 
+	/* It gave up when it lost the manager, who need not know yet: others may wait behind it. */
+	if (!dsm_engine_alive(e, l->manager))
+		place = DSM_RLOCK_AWAY;
+	body.status = cpu_to_le32(place);
+	body.word = cpu_to_le32(place == DSM_RLOCK_WAITS ? l->before : 0);
 	dsm_rlock_reply(e, l, to, 0, &body, acts);
 }
 

@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 20u
+#define DSM_WIRE_VERSION 21u
 #endif
 
 /**
@@ -427,8 +427,8 @@ struct dsm_wire_lock {
 static_assert(sizeof(struct dsm_wire_lock) == 32);
 
 enum dsm_rlock_op { DSM_RLOCK_OPEN, DSM_RLOCK_BROKEN, DSM_RLOCK_LOST, DSM_RLOCK_BEFORE };
-/* PAST: it does not wait in that queue; WAITS for a node that is named. */
-enum dsm_rlock_place { DSM_RLOCK_PAST, DSM_RLOCK_WAITS };
+/* PAST: it does not wait in that queue; WAITS for a node that is named; AWAY: it has lost the manager, and given up. */
+enum dsm_rlock_place { DSM_RLOCK_PAST, DSM_RLOCK_WAITS, DSM_RLOCK_AWAY };
 
 /*
  * RLOCK: key and op alone to the manager; BEFORE, with the queue's epoch, to a node of the queue. RLOCK_REPLY: to each of

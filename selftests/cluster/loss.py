@@ -428,21 +428,24 @@ def carried(setter, waiter, keys):
     return good
 
 
-def lose_each_other(c, one, other, a, b):
-    """What waits for the other one fails, whoever of the three manages the key."""
+def lose_each_other(c, one, other, pairs):
+    """What waits for the other one fails, whoever of the three manages the key. pairs: an actor at each, of a region each."""
     keys = range(10)	# of so many the third one manages some
-    for key in keys:
-        a.want(0, "lock", key)
-    behind = [b.begin("lock", key, thread=4 + key) for key in keys]
-    b.blocked("dsm_node_lock")
-    b.settle()
+    behind = []
+    for a, b in pairs:
+        for key in keys:
+            a.want(0, "lock", key)
+        behind += [(b, b.begin("lock", key, thread=4 + key)) for key in keys]
+        b.blocked("dsm_node_lock")
+        b.settle()
+    a, b = pairs[0]
     since = clock.now()
     one.part(other)
     reading = [(a, a.begin("read", 2 * PAGE)), (b, b.begin("read", PAGE))]
     for x, number in reading:
         x.finish(number, SIGBUS, "read of a page of the node that is apart", bound(c, since))
-    for number in behind:
-        b.finish(number, -errno.EHOSTDOWN, "lock that the node has which is apart", bound(c, since))
+    for x, number in behind:
+        x.finish(number, -errno.EHOSTDOWN, "lock that the node has which is apart", bound(c, since))
     for node, ident in ((one, b.id), (other, a.id)):
         until(lambda node=node, ident=ident: peer(node, ident)["state"] == "lost",
               f"{node.name} still has node {ident}", bound(c, since).limit)
@@ -452,16 +455,16 @@ def lose_each_other(c, one, other, a, b):
 def parted_from_one_of_two(c):
     """Two nodes lose each other, a third one neither: what one has fails for the other, what the third has goes on."""
     third, one, other = c.nodes
-    with region(c, "1M", "home=rr", "around=off") as name:
+    with region(c, "1M", "home=rr", "around=off") as name, region(c, "1M", "home=rr", "sync=rdma") as by_atomics:
         try:
-            with actors(name, third, one, other) as (t, a, b):
+            with actors(name, third, one, other) as (t, a, b), actors(by_atomics, one, other) as (d, e):
                 # All know that these pages are not zero.
                 for x, page in ((a, 1), (b, 2)):
                     x.want(0, "write", page * PAGE, page)
                     x.want(0, "release")
                 for x in (t, a, b):
                     x.want(0, "acquire")
-                keys = lose_each_other(c, one, other, a, b)
+                keys = lose_each_other(c, one, other, ((a, b), (d, e)))
                 for x in (a, b):
                     expect(peer(third, x.id)["state"] == "up", f"{third.name} lost node {x.id}, which it reaches")
                 t.read(PAGE, 1)
@@ -470,9 +473,11 @@ def parted_from_one_of_two(c):
                 expect(carried(b, a, range(70, 90)), "nothing went back by the third")
                 for key in keys:
                     a.want(0, "unlock", key)
+                    d.want(0, "unlock", key)
                 for key in keys:
-                    got = t.call("lock", key)
-                    expect(got in (0, -errno.EHOSTDOWN), f"lock {key}: {name_of(got)}")
+                    for x in (t, e):
+                        got = x.call("lock", key)
+                        expect(got in (0, -errno.EHOSTDOWN), f"lock {key}: {name_of(got)}")
         finally:
             one.meet(other)
             again(c, other)

@@ -131,6 +131,7 @@ void lose_step(struct node *n, u32 node)
 	struct dsm_actions acts;
 	u32 k;
 
+	n->gone |= 1u << node;
 	/* Before the loss is told, what was under way comes back. */
 	for (k = 0; n->losing < 0 && k < w.n_reading; k++)
 		if (w.reading[k].node == node_id(n) && w.reading[k].x->dst == node) {

@@ -300,7 +300,7 @@ u32 random_below(u64 *state, u32 n)
 static u32 choose_env(struct chooser *c, u32 n, u32 n_env)
 {
 	/* Once in about fifty steps something goes wrong; more often where two things have to. */
-	if (n_env && !random_below(&c->random, w.l->flags & LITMUS_PARTS ? 15 : 50))
+	if (n_env && !random_below(&c->random, w.l->flags & LITMUS_PARTS || (w.l->flags & LITMUS_PART && w.set.rdma) ? 15 : 50))
 		return n + random_below(&c->random, n_env);
 	return U32_MAX;
 }

@@ -495,6 +495,7 @@ const struct litmus litmus_list[] = {
 	  REACH_ASUNDER },
 	{ "part-twice-try", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_PARTS | LITMUS_ERRORS, { part_l, part_t, part_l, part_t }, NULL,
 	  REACH_ASUNDER },
+	{ "part-doubt", 3, 3, { A, B, C }, LITMUS_PART | LITMUS_RDMA | LITMUS_ERRORS, { part_l, part_l, part_l }, NULL },
 	{ "part-crash", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_CRASH | LITMUS_ERRORS, { part_l, part_l, part_t, part_l }, NULL,
 	  REACH_ASUNDER },
 };

@@ -151,7 +151,7 @@ void post(struct node *n, struct dsm_msgbuf *m)
 
 	if (m->dst >= w.l->nodes || m->dst == node_id(n))
 		fail("message %s from %c to node %u", message_name(m->data[0]), 'A' + node_id(n), m->dst);
-	if (w.node[m->dst].dead || n->lost & 1u << m->dst || w.node[m->dst].lost & 1u << node_id(n)) {
+	if (w.node[m->dst].dead || (n->lost | n->gone) & 1u << m->dst || w.node[m->dst].lost & 1u << node_id(n)) {
 		flying_free(m, node_id(n));
 		return;
 	}

@@ -139,7 +139,7 @@ struct op {
 #define LITMUS_ORDERED 0x1000000u	/* consistency=sc: what is synchronised is in that order too */
 #define LITMUS_MIXED 0x2000000u		/* with LITMUS_SC: that is page 1 only, in a region of its own */
 #define LITMUS_GOES 0x4000000u		/* at the end the region is removed */
-#define LITMUS_PART 0x8000000u		/* two nodes may lose each other at any point, and be reached by the others; sync=msg */
+#define LITMUS_PART 0x8000000u		/* two nodes may lose each other at any point, and be reached by the others */
 #define LITMUS_PARTS 0x10000000u	/* with LITMUS_PART: twice, and both times not the manager of lock 0 */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair, and by chance: most runs have to; with LITMUS_WALK_ONLY */
 
@@ -365,6 +365,7 @@ struct node {
 	bool dead;
 	u8 cut;				/* bitmap: nodes that live, and that it loses */
 	u8 lost;			/* bitmap: nodes it was told are lost */
+	u8 gone;			/* that net has given up: nothing reaches them, whether it was told or not */
 	u8 loses;			/* of these the one that it is being told of */
 	int losing;			/* step of that, -1 none */
 	u32 lose_stamp;

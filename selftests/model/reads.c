@@ -97,7 +97,7 @@ void xfer_post(struct node *n, struct dsm_xfer *x)
 	struct reading *r;
 	u32 i;
 
-	if (n->lost & 1u << x->dst) {
+	if ((n->lost | n->gone) & 1u << x->dst) {
 		say("%c cannot read from %c", 'A' + node_id(n), 'A' + x->dst);
 		step_done(n, x, -EHOSTDOWN);
 		return;

@@ -115,7 +115,7 @@ static u64 node_digest(struct node *n)
 		h = add(h, f->state | f->n << 8 | f->i << 16 | (u64)f->told << 24 |
 			(f->n ? (u64)page_number(f->page[0]) + 1 : 0) << 32);
 	}
-	h = add(h, n->recaller.state | n->goes << 8);
+	h = add(h, n->recaller.state | n->goes << 8 | (u64)n->gone << 32);
 	for (i = 0; i < w.l->threads; i++)
 		if (w.thread[i].node == node_id(n))
 			h = thread_digest(&w.thread[i], h);
