@@ -33,6 +33,24 @@ void dsm_rlock_learned(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_act
 }
 
 /**
+ * dsm_rlock_pulled() - @l->before has told what it knew, or is lost
+ * @e:    engine
+ * @l:    lock, LEARNING
+ * @acts: actions
+ *
+ * A node that is lost to this one alone may go on, and nobody else would tell what it wrote.
+ *
+ * Context: engine lock held.
+ */
+void dsm_rlock_pulled(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
+{
+	if (dsm_engine_alive(e, l->before) || l->flags & (DSM_RLOCKF_GONE | DSM_RLOCKF_ARRAY))
+		dsm_rlock_learned(e, l, acts);
+	else
+		dsm_rlock_strand(e, l, acts);
+}
+
+/**
  * dsm_rlock_learn() - the lock is ours; @l->before had it last
  * @e:    engine
  * @l:    lock; a READ of that node's board may be under way already
@@ -86,6 +104,12 @@ void dsm_rlock_board_read(struct dsm_engine *e, struct dsm_rlock *l, const struc
 		dsm_pull(e, l->before, &l->cont, DSM_CONT_RLOCK_LEARNED, acts);
 }
 
+/* Free, but of what its last holder knew this node would not hear, and others might. */
+static bool is_out_of_reach(const struct dsm_engine *e, u64 word)
+{
+	return dsm_rlock_is_of_lost(e, word) && !(word & DSM_RWORD_GONE);
+}
+
 /**
  * dsm_rlock_queue() - try to become the end of the queue
  * @e:    engine
@@ -109,7 +133,7 @@ void dsm_rlock_queue(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actio
 	l->flags &= ~DSM_RLOCKF_READING;
 	put = dsm_rword(DSM_RWORD_HELD, e->self, l->epoch);
 	/* Only look: there is nothing to come behind. */
-	if (state == DSM_RWORD_LOST || (state == DSM_RWORD_HELD && only_tries(l)))
+	if (state == DSM_RWORD_LOST || (state == DSM_RWORD_HELD && only_tries(l)) || is_out_of_reach(e, l->seen))
 		put = l->seen;
 	dsm_rlock_set_state(e, l, DSM_RLOCK_QUEUEING);
 	dsm_rlock_swap(e, l, l->seen, put, acts);
@@ -131,7 +155,9 @@ static void not_queued(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_act
 {
 	u64 state = dsm_rword_state(l->seen);
 
-	if (state == DSM_RWORD_LOST) {
+	if (is_out_of_reach(e, l->seen))
+		dsm_rlock_report_broken(e, l, acts);	/* the manager may have lost it, too, and marks the word then */
+	if (state == DSM_RWORD_LOST || is_out_of_reach(e, l->seen)) {
 		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);
 		return;
 	}
@@ -180,6 +206,7 @@ void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 	l->before = dsm_rword_node(old);
 	if (dsm_rword_state(old) == DSM_RWORD_FREE) {
 		l->flags |= old & DSM_RWORD_DEAD ? DSM_RLOCKF_DEAD : 0;
+		l->flags |= old & DSM_RWORD_GONE ? DSM_RLOCKF_GONE : 0;
 		dsm_rlock_learn(e, l, acts);
 		return;
 	}

@@ -5,8 +5,8 @@ import contextlib
 
 from loss import asks_all
 from plain import DISK_SECONDS, FIRST_OF_DISK
-from scene import (CALL_SECONDS, Actor, actors, again_on_failure, counters, drop_region, expect, make_region, region,
-                   slow_disk, stands_still, until)
+from scene import (CALL_SECONDS, Actor, actors, again_on_failure, begin_from_disk, counters, drop_region, expect,
+                   make_region, region, slow_disk, stands_still, until)
 
 PAGE = 4096
 MANY = 500	# pages: a frame that was given back too early is among as many that are taken next
@@ -24,7 +24,7 @@ def _written_by_a_disk(first, name, there):
             disk.enter_context(slow_disk(first, PAGE // DISK_SECONDS))
             # What a disk has not used for some time it may use at once.
             reader.want(0, "from_disk", 0, PAGE)
-            reading = reader.begin_blocked("blkdev_read_iter", "from_disk", there, PAGE, thread=1)
+            reading = begin_from_disk(reader, there, PAGE, thread=1)
             reader.want(0, "close")
 
             def end():

@@ -6,8 +6,8 @@ import hashlib
 import os
 import subprocess
 
-from scene import (SIGBUS, actors, agreeing, all_told, bound, counters, dying, expect, join_ranks, living, ranks, region,
-                   slow_disk)
+from scene import (SIGBUS, actors, agreeing, all_told, begin_from_disk, bound, counters, dying, expect, join_ranks,
+                   living, ranks, region, slow_disk)
 from vm import clock
 from work import RELEASE_CONSISTENT
 
@@ -93,7 +93,7 @@ def sc_direct_io_without_end(c):
         with slow_disk(a, PAGE // DISK_SECONDS):
             # What a disk has not used for some time it may use at once.
             reader.want(0, "from_disk", PAGE, PAGE)
-            reading = reader.begin_blocked("blkdev_read_iter", "from_disk", 0, PAGE, thread=1)
+            reading = begin_from_disk(reader, 0, PAGE, thread=1)
             _, ms = other.want(SIGBUS, "read", 0)
             expect(ms >= PIN_BOUND_MS, f"SIGBUS after {ms} ms")
             got = z.run([DD, f"if=/dev/dsm-{name}", "of=/dev/null", "bs=8", "count=1"])

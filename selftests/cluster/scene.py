@@ -211,6 +211,14 @@ def slow_disk(node, bytes_per_second):
         node.qmp("block_set_io_throttle", device="disk0", bps_rd=0, **limits)
 
 
+def begin_from_disk(actor, offset, size, thread=0):
+    """An actor reads its disk into pages, which the device has from now on; the number of the call."""
+    number = actor.begin_blocked("blkdev_read_iter", "from_disk", offset, size, thread=thread)
+    # It may have slept for its pages.
+    until(lambda: any(map(int, actor.node.read("/sys/block/vda/inflight").split())), "the disk is asked for nothing")
+    return number
+
+
 @contextlib.contextmanager
 def stands_still(node):
     """Its processors do in the block."""

@@ -371,6 +371,7 @@ PROG(crash_b, STORE(0, 0, 1), BARRIER(0, 4), STORE(0, 1, 1), BARRIER(0, 4), LOAD
 PROG(part_l, TIMED(0, 1), UNLOCK(0), LOOP(2, 0));
 PROG(part_o, LOCK(0), UNLOCK(0));
 PROG(part_t, TRY(0, 1), UNLOCK(0), TIMED(0, 1), UNLOCK(0), LOOP(1, 0));
+PROG(part_b, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOOP(2, 0));
 PROG(part_p, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOOP(1, 0), TIMED(0, 3), INC(1, 1), UNLOCK(0));
 
 const struct litmus litmus_list[] = {
@@ -495,6 +496,7 @@ const struct litmus litmus_list[] = {
 	  REACH_ASUNDER },
 	{ "part-twice-try", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_PARTS | LITMUS_ERRORS, { part_l, part_t, part_l, part_t }, NULL,
 	  REACH_ASUNDER },
+	{ "part-boards", 4, 3, { A, B, C }, LITMUS_PART | LITMUS_RDMA | LITMUS_ERRORS, { part_b, part_b, part_b }, NULL },
 	{ "part-doubt", 3, 3, { A, B, C }, LITMUS_PART | LITMUS_RDMA | LITMUS_ERRORS, { part_l, part_l, part_l }, NULL },
 	{ "part-crash", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_CRASH | LITMUS_ERRORS, { part_l, part_l, part_t, part_l }, NULL,
 	  REACH_ASUNDER },

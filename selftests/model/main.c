@@ -63,8 +63,6 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 		   random_below(random, 2) ? DSM_FETCH_NOCOPY : DSM_FETCH_COPY;
 	s->untold = l->flags & LITMUS_UNTOLD || random_below(random, 2);
 	s->rdma = l->flags & (LITMUS_RDMA | LITMUS_ARRAY) || !random_below(random, 4);
-	/* Of bytes sync=rdma promises nothing between two nodes that have lost each other (admin-guide.rst). */
-	s->rdma &= !!strcmp(l->name, "part-pages");
 	s->fast &= !s->rdma && !(l->flags & LITMUS_CSM);
 	if (l->flags & LITMUS_CSM && s->fetch == DSM_FETCH_READ)
 		s->fetch = DSM_FETCH_NOCOPY;
