@@ -322,6 +322,25 @@ static void adopt_time(struct dsm_engine *e, const u64 *times)
 }
 
 /**
+ * dsm_know_lacks() - this node goes on without something that it should know
+ * @e: engine
+ *
+ * It invalidates everything, and so does whoever hears of it, directly or not: as by an interval of its own whose notices
+ * nobody has any more.
+ *
+ * Context: engine lock held.
+ */
+void dsm_know_lacks(struct dsm_engine *e)
+{
+	u64 seq = ++e->known[e->self];
+
+	drop_log(e, e->self, seq);
+	e->applied[e->self] = seq;
+	e->inval_all = true;
+	e->stats.inval_all++;
+}
+
+/**
  * dsm_know_take() - take the knowledge at the end of a message
  * @e:     engine
  * @peer:  sender

@@ -43,6 +43,7 @@ int dsm_know_on_pull(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *
 		     struct dsm_reader *r, struct dsm_actions *acts);
 int dsm_know_on_intervals(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			  struct dsm_reader *r, struct dsm_actions *acts);
+void dsm_know_lacks(struct dsm_engine *e);
 void dsm_know_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts);
 
 /* First record of @node's log above @seq, or NULL. */

@@ -153,8 +153,6 @@ void dsm_rlock_set_state(struct dsm_engine *e, struct dsm_rlock *l, enum dsm_rlo
 
 	list_del_init(&l->list);
 	l->state = state;
-	if (state == DSM_RLOCK_NONE)
-		l->flags &= ~(DSM_RLOCKF_GONE | DSM_RLOCKF_STRANDED);
 	if (state == DSM_RLOCK_HELD)
 		list_add_tail(&l->list, &e->rlocks_held);
 	dsm_rlock_busy(e, l, was);
@@ -568,7 +566,7 @@ static int on_next(struct dsm_engine *e, struct dsm_rlock *l, u16 from, struct d
 	if (l->next != DSM_NO_NODE)
 		return -EPROTO;
 	l->next = from;
-	if (l->state == DSM_RLOCK_PASSING && !(l->flags & DSM_RLOCKF_STRANDED))
+	if (l->state == DSM_RLOCK_PASSING)
 		dsm_rlock_hand_on(e, l, acts);
 	return 0;
 }

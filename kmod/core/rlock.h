@@ -23,7 +23,6 @@
 #define DSM_RWORD_LOST 2ull		/* a queue that is void: who has the lock gives it back */
 #define DSM_RWORD_STATE 3ull
 #define DSM_RWORD_DEAD 4ull		/* FREE: the last holder ended while holding it */
-#define DSM_RWORD_GONE 8ull		/* FREE: the manager has lost the last holder's node */
 #define DSM_RWORD_NODE_SHIFT 8
 #define DSM_RWORD_EPOCH_SHIFT 32
 
@@ -104,8 +103,6 @@ enum dsm_rlock_state {
 #define DSM_RLOCKF_AGAIN 0x80u		/* and another node was lost meanwhile */
 #define DSM_RLOCKF_ARRAY 0x100u		/* algo=array: no word, no queue; fixed */
 #define DSM_RLOCKF_DOUBT 0x200u		/* QUEUEING, FREEING: did the atomic take place? rlock_doubt.c */
-#define DSM_RLOCKF_GONE 0x400u		/* the word said DSM_RWORD_GONE of @before */
-#define DSM_RLOCKF_STRANDED 0x800u	/* what @before knew cannot be had: the word is to name it again */
 
 /**
  * struct dsm_rlock - one key at a node that uses or manages it; stays as long as its region
@@ -228,18 +225,10 @@ static inline void dsm_rlock_forget_next(struct dsm_rlock *l)
 	l->next_lost = false;
 }
 
-/* Is the next node known, and there, and are we to hand it on? */
+/* Is the next node known, and there? */
 static inline bool dsm_rlock_can_pass(const struct dsm_engine *e, const struct dsm_rlock *l)
 {
-	return !l->next_lost && !(l->flags & DSM_RLOCKF_STRANDED) && dsm_engine_alive(e, l->next);
-}
-
-/* A lock that is free, and whose last holder is lost here. */
-static inline bool dsm_rlock_is_of_lost(const struct dsm_engine *e, u64 word)
-{
-	u16 last = dsm_rword_node(word);
-
-	return dsm_rword_state(word) == DSM_RWORD_FREE && last != DSM_NO_NODE && last != e->self && !dsm_engine_alive(e, last);
+	return !l->next_lost && dsm_engine_alive(e, l->next);
 }
 
 static inline bool dsm_rlock_is_busy(const struct dsm_rlock *l)
@@ -279,7 +268,6 @@ bool dsm_rlock_may_stay(const struct dsm_rlock *l);
 void dsm_rlock_settle(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
 void dsm_rlock_free_word(struct dsm_engine *e, struct dsm_rlock *l, u64 expect,
 			 struct dsm_actions *acts);
-void dsm_rlock_strand(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
 void dsm_rlock_hand_on(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
 void dsm_rlock_freed(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
 		     struct dsm_actions *acts);

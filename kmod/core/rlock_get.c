@@ -38,16 +38,15 @@ void dsm_rlock_learned(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_act
  * @l:    lock, LEARNING
  * @acts: actions
  *
- * A node that is lost to this one alone may go on, and nobody else would tell what it wrote.
+ * If it is lost to this node alone it went on writing, and its intervals are known to others.
  *
  * Context: engine lock held.
  */
 void dsm_rlock_pulled(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
 {
-	if (dsm_engine_alive(e, l->before) || l->flags & (DSM_RLOCKF_GONE | DSM_RLOCKF_ARRAY))
-		dsm_rlock_learned(e, l, acts);
-	else
-		dsm_rlock_strand(e, l, acts);
+	if (!dsm_engine_alive(e, l->before))
+		dsm_know_lacks(e);
+	dsm_rlock_learned(e, l, acts);
 }
 
 /**
@@ -100,14 +99,8 @@ void dsm_rlock_board_read(struct dsm_engine *e, struct dsm_rlock *l, const struc
 	if (!x->status && dsm_rsync_take(e, l->before, &e->rsync->landing[l->before]))
 		dsm_rlock_learned(e, l, acts);
 	else
-		/* Also if the node is lost: the pull ends with the engine's knowing that. */
+		/* Also if the node is lost: then the pull ends at once. */
 		dsm_pull(e, l->before, &l->cont, DSM_CONT_RLOCK_LEARNED, acts);
-}
-
-/* Free, but of what its last holder knew this node would not hear, and others might. */
-static bool is_out_of_reach(const struct dsm_engine *e, u64 word)
-{
-	return dsm_rlock_is_of_lost(e, word) && !(word & DSM_RWORD_GONE);
 }
 
 /**
@@ -133,7 +126,7 @@ void dsm_rlock_queue(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actio
 	l->flags &= ~DSM_RLOCKF_READING;
 	put = dsm_rword(DSM_RWORD_HELD, e->self, l->epoch);
 	/* Only look: there is nothing to come behind. */
-	if (state == DSM_RWORD_LOST || (state == DSM_RWORD_HELD && only_tries(l)) || is_out_of_reach(e, l->seen))
+	if (state == DSM_RWORD_LOST || (state == DSM_RWORD_HELD && only_tries(l)))
 		put = l->seen;
 	dsm_rlock_set_state(e, l, DSM_RLOCK_QUEUEING);
 	dsm_rlock_swap(e, l, l->seen, put, acts);
@@ -155,9 +148,7 @@ static void not_queued(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_act
 {
 	u64 state = dsm_rword_state(l->seen);
 
-	if (is_out_of_reach(e, l->seen))
-		dsm_rlock_report_broken(e, l, acts);	/* the manager may have lost it, too, and marks the word then */
-	if (state == DSM_RWORD_LOST || is_out_of_reach(e, l->seen)) {
+	if (state == DSM_RWORD_LOST) {
 		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);
 		return;
 	}
@@ -206,7 +197,6 @@ void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 	l->before = dsm_rword_node(old);
 	if (dsm_rword_state(old) == DSM_RWORD_FREE) {
 		l->flags |= old & DSM_RWORD_DEAD ? DSM_RLOCKF_DEAD : 0;
-		l->flags |= old & DSM_RWORD_GONE ? DSM_RLOCKF_GONE : 0;
 		dsm_rlock_learn(e, l, acts);
 		return;
 	}

@@ -102,35 +102,14 @@ static void leave(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions 
 void dsm_rlock_free_word(struct dsm_engine *e, struct dsm_rlock *l, u64 expect,
 			 struct dsm_actions *acts)
 {
-	u16 last = l->flags & DSM_RLOCKF_STRANDED ? l->before : e->self;
 	u32 epoch = dsm_rword_epoch(expect);
 
 	/* Whoever is still in a void queue must not be taken for one of the next. */
 	if (dsm_rword_state(expect) == DSM_RWORD_LOST)
 		epoch++;
 	dsm_rlock_set_state(e, l, DSM_RLOCK_FREEING);
-	dsm_rlock_swap(e, l, expect, dsm_rword(DSM_RWORD_FREE, last, epoch) |
+	dsm_rlock_swap(e, l, expect, dsm_rword(DSM_RWORD_FREE, e->self, epoch) |
 		  (l->flags & DSM_RLOCKF_DEAD ? DSM_RWORD_DEAD : 0), acts);
-}
-
-/**
- * dsm_rlock_strand() - the lock is here, but not what its last holder knew, and that node is lost
- * @e:    engine
- * @l:    lock, LEARNING
- * @acts: actions
- *
- * Nobody here gets it, and nobody from here: the word is to say that the lock is free and that node had it last.
- *
- * Context: engine lock held.
- */
-void dsm_rlock_strand(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
-{
-	l->flags |= DSM_RLOCKF_STRANDED;
-	dsm_rlock_fail_waiters(e, l, -EHOSTDOWN, false, acts);
-	if (!dsm_engine_alive(e, l->manager))
-		leave(e, l, acts);
-	else
-		dsm_rlock_free_word(e, l, dsm_rword(DSM_RWORD_HELD, e->self, l->epoch), acts);
 }
 
 /**
@@ -198,14 +177,12 @@ void dsm_rlock_freed(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm
 		leave(e, l, acts);
 	} else if (old == l->expect) {
 		l->seen = l->put;
-		if (l->flags & DSM_RLOCKF_STRANDED)
-			dsm_rlock_report_broken(e, l, acts);	/* if that node is lost to the manager, too, it says so in the word */
 		leave(e, l, acts);
 	} else if (dsm_rword_state(old) == DSM_RWORD_LOST) {
 		dsm_rlock_free_word(e, l, old, acts);
 	} else if (l->flags & DSM_RLOCKF_VOID && l->void_epoch == l->epoch) {
 		dsm_rlock_free_word(e, l, l->expect, acts);	/* it says LOST by now */
-	} else if (l->next == DSM_NO_NODE && !(l->flags & DSM_RLOCKF_STRANDED)) {
+	} else if (l->next == DSM_NO_NODE) {
 		l->seen = old;
 		dsm_rlock_set_state(e, l, DSM_RLOCK_PASSING);
 	} else if (dsm_rlock_can_pass(e, l)) {

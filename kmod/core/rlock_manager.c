@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Locks by atomics, the part of a key's manager: gives out the word, makes the queue void when a node that may be in it is
- * lost, and says in the word of a free lock that its last holder is.
+ * Locks by atomics, the part of a key's manager: gives out the word, and makes the queue void when
+ * a node that may be in it is lost.
  *
  * Only the nodes of a queue know it, each its neighbours. So a queue that may have lost a node is
  * given up as a whole: the word says LOST, and all who wait are told. Whoever has the lock is not
@@ -143,7 +143,6 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 			 struct dsm_actions *acts)
 {
 	bool changed = !x->status && x->result == l->judged && l->judge_put != l->judged;
-	u64 mark;
 
 	if (!x->status)
 		l->judged = changed ? l->judge_put : x->result;
@@ -152,12 +151,7 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 				     dsm_rword_epoch(l->judged)), acts);
 		return;
 	}
-	mark = l->judged | DSM_RWORD_GONE;
-	if (!x->status && mark != l->judged && dsm_rlock_is_of_lost(e, l->judged)) {
-		look(e, l, mark, acts);
-		return;
-	}
-	if (changed && dsm_rword_state(l->judged) == DSM_RWORD_LOST)
+	if (changed)
 		tell(e, l, l->judged, acts);
 	/* Who reported is answered in a step of its own: memory for messages is for one to each node (pool.c). */
 	if (!x->status && (changed || l->flags & DSM_RLOCKF_AGAIN)) {

@@ -19,18 +19,6 @@ static struct dsm_xfer *answer_to(u8 op, u64 key, u32 place, u32 before)
 	return x;
 }
 
-/* The manager says what the word says; likewise. */
-static struct dsm_xfer *answer_word(u64 key, u64 word)
-{
-	const struct dsm_wire_rlock body = { .key = cpu_to_le64(key), .op = DSM_RLOCK_LOST, .addr = cpu_to_le64(word) };
-	struct dsm_xfer *x;
-
-	assert_int_equal(receive(DSM_MSG_RLOCK_REPLY, &body, sizeof(body)), 0);
-	x = w.acts.xfer ? transfer(w.acts.xfer->op) : NULL;
-	world_end(0);
-	return x;
-}
-
 static struct dsm_xfer *answer(u64 key, u32 place, u32 before)
 {
 	return answer_to(DSM_RLOCK_BEFORE, key, place, before);
@@ -380,102 +368,31 @@ static void a_report_is_answered_when_judged(void **state)
 	stop();
 }
 
-/* Its last holder is lost to this node, and not to the manager as far as the word says: left as it is. */
-static void a_free_lock_of_a_node_out_of_reach_is_left_alone(void **state)
+/* Lost to this node alone: what it wrote others may know, but who hears of it from here invalidates everything. */
+static void a_lock_whose_last_holder_is_lost_says_so_to_all(void **state)
 {
 	const u64 word = dsm_rword(DSM_RWORD_FREE, 2, 0);
-	struct dsm_waiter waiter;
-	struct dsm_xfer *x;
-	u64 key;
-
-	start();
-	key = key_of(1, 0);
-	world_lose(2);
-	x = ask(key, &waiter, word);
-	assert_int_equal(x->compare, word);
-	assert_int_equal(x->operand, word);
-	assert_null(back(x, 0, word));
-	sent(1, DSM_MSG_RLOCK, DSM_RLOCK_BROKEN, 0);
-	assert_true(waiter.done);
-	assert_int_equal(waiter.status, -EHOSTDOWN);
-	/* Lost to all: there is nobody left to learn from. */
-	x = back(ask(key, &waiter, word), 0, word | DSM_RWORD_GONE);
-	assert_int_equal(x->compare, word | DSM_RWORD_GONE);
-	assert_int_equal(x->operand, dsm_rword(DSM_RWORD_HELD, 0, 0));
-	assert_null(back(x, 0, word | DSM_RWORD_GONE));
-	dsm_engine_run(world_engine(0), world_begin(0));
-	world_end(0);
-	assert_int_equal(waiter.status, 0);
-	stop();
-}
-
-/* Lost while this node learns from it: the word names it again, and not us, who know nothing of what it wrote. */
-static void a_lock_without_what_its_last_holder_knew_is_put_back(void **state)
-{
-	const u64 word = dsm_rword(DSM_RWORD_FREE, 2, 0), ours = dsm_rword(DSM_RWORD_HELD, 0, 0);
+	struct dsm_engine *e;
 	struct dsm_waiter waiter;
 	struct dsm_rlock *l;
-	struct dsm_xfer *x;
-	u64 key;
-	int next;
-
-	for (next = 0; next < 2; next++) {
-		start();
-		key = key_of(1, 0);
-		x = back(ask(key, &waiter, word), 0, word);
-		l = lock_of(key);
-		assert_int_equal(l->state, DSM_RLOCK_LEARNING);
-		free(x);
-		l->flags &= ~DSM_RLOCKF_READING;
-		l->next = next ? 1 : DSM_NO_NODE;
-		world_lose(2);
-		dsm_rlock_pulled(world_engine(0), l, world_begin(0));
-		x = transfer(DSM_XFER_CAS);
-		world_end(0);
-		assert_int_equal(waiter.status, -EHOSTDOWN);
-		assert_int_equal(x->compare, ours);
-		assert_int_equal(x->operand, word);
-		x = back(x, 0, next ? dsm_rword(DSM_RWORD_HELD, 1, 0) : ours);
-		assert_null(x);
-		sent(1, DSM_MSG_RLOCK, DSM_RLOCK_BROKEN, 0);
-		assert_int_equal(l->state, next ? DSM_RLOCK_PASSING : DSM_RLOCK_NONE);
-		if (next) {
-			/* Not to who comes next: when the queue is void the word is that node's again. */
-			x = answer_word(key, dsm_rword(DSM_RWORD_LOST, 1, 0));
-			assert_int_equal(x->operand, dsm_rword(DSM_RWORD_FREE, 2, 1));
-			assert_null(back(x, 0, dsm_rword(DSM_RWORD_LOST, 1, 0)));
-			assert_int_equal(l->state, DSM_RLOCK_NONE);
-		}
-		stop();
-	}
-}
-
-/* The manager says of a free lock that its last holder is lost, once. */
-static void a_free_lock_of_a_lost_node_is_marked(void **state)
-{
-	const u64 word = dsm_rword(DSM_RWORD_FREE, 2, 0);
-	struct dsm_xfer *x;
-	u32 flying;
 	u64 key;
 
 	start();
-	key = key_of(0, 0);
-	assert_int_equal(rlock_message(DSM_MSG_RLOCK, key, DSM_RLOCK_OPEN, 0, 0, 0, 0), 0);
-	flying = w.n_fly;
-	/* Not while it is there. */
-	x = report(key);
-	while (x)
-		x = back(x, 0, word);
+	e = world_engine(0);
+	key = key_of(1, 0);
+	free(back(ask(key, &waiter, word), 0, word));
+	l = lock_of(key);
+	assert_int_equal(l->state, DSM_RLOCK_LEARNING);
 	world_lose(2);
-	x = back(report(key), 0, word);
-	assert_int_equal(x->compare, word);
-	assert_int_equal(x->operand, word | DSM_RWORD_GONE);
-	x = back(x, 0, word);
-	while (x) {
-		assert_int_equal(x->operand, x->compare);
-		x = back(x, 0, word | DSM_RWORD_GONE);
-	}
-	assert_int_equal(w.n_fly, flying + 2);	/* answers, and nobody is told that a queue is void */
+	e->inval_all = false;
+	l->flags &= ~DSM_RLOCKF_READING;
+	dsm_rlock_pulled(e, l, world_begin(0));
+	world_end(0);
+	assert_true(waiter.done);
+	assert_int_equal(waiter.status, 0);
+	assert_true(e->inval_all);
+	assert_int_equal(e->known[0], 1);
+	assert_int_equal(e->floor[0], 1);
 	stop();
 }
 
@@ -491,9 +408,7 @@ int main(void)
 		cmocka_unit_test(who_has_lost_the_manager_says_nothing_of_the_queue),
 		cmocka_unit_test(who_comes_into_a_queue_that_was_void_gives_up),
 		cmocka_unit_test(a_report_is_answered_when_judged),
-		cmocka_unit_test(a_free_lock_of_a_node_out_of_reach_is_left_alone),
-		cmocka_unit_test(a_lock_without_what_its_last_holder_knew_is_put_back),
-		cmocka_unit_test(a_free_lock_of_a_lost_node_is_marked),
+		cmocka_unit_test(a_lock_whose_last_holder_is_lost_says_so_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
