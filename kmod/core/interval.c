@@ -206,6 +206,13 @@ static void trim(struct dsm_engine *e, u16 node)
 		drop_log(e, node, low);
 }
 
+/* At the next acquire. */
+static void invalidate_all(struct dsm_engine *e)
+{
+	e->inval_all = true;
+	e->stats.inval_all++;
+}
+
 /*
  * Over the cap: forget the oldest half of the longest log, applied or not by others, nor here: who only manages keys may
  * never acquire anything. What is lost here is made good as what others have lost: by invalidating all.
@@ -230,8 +237,7 @@ static void enforce_cap(struct dsm_engine *e)
 	drop_log(e, longest, e->floor[longest] + (most + 1) / 2);
 	if (e->applied[longest] < e->floor[longest]) {
 		e->applied[longest] = e->floor[longest];
-		e->inval_all = true;
-		e->stats.inval_all++;
+		invalidate_all(e);
 	}
 }
 
@@ -317,8 +323,7 @@ static void adopt_time(struct dsm_engine *e, const u64 *times)
 		e->known[k] = times[k];
 		e->applied[k] = times[k];
 	}
-	e->inval_all = true;
-	e->stats.inval_all++;
+	invalidate_all(e);
 }
 
 /**
@@ -336,8 +341,7 @@ void dsm_know_lacks(struct dsm_engine *e)
 
 	drop_log(e, e->self, seq);
 	e->applied[e->self] = seq;
-	e->inval_all = true;
-	e->stats.inval_all++;
+	invalidate_all(e);
 }
 
 /**

@@ -92,9 +92,9 @@ static void ask(struct dsm_engine *e, struct dsm_rlock *l, u16 node, struct dsm_
  * was made void meanwhile this cannot be told, unless the word names us, or somebody displaced us; then it stays void,
  * for nobody may have the lock twice.
  */
-static bool took_place(const struct dsm_engine *e, const struct dsm_rlock *l, bool is_void)
+static bool took_place(const struct dsm_rlock *l, bool is_void)
 {
-	bool names_us = is_void && dsm_rword_node(l->seen) == e->self;
+	bool names_us = is_void && dsm_rword_node(l->seen) == dsm_rword_node(l->put);
 
 	if (l->state == DSM_RLOCK_QUEUEING)
 		return names_us;
@@ -130,7 +130,7 @@ void dsm_rlock_looked(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 	} else if (dsm_rword_state(word) == DSM_RWORD_HELD && same) {
 		ask(e, l, dsm_rword_node(word), acts);
 	} else {
-		settle(e, l, took_place(e, l, dsm_rword_state(word) == DSM_RWORD_LOST && same), 0, acts);
+		settle(e, l, took_place(l, dsm_rword_state(word) == DSM_RWORD_LOST && same), 0, acts);
 	}
 }
 

@@ -277,8 +277,7 @@ def rdma_node_killed_in_queues(c, policy="sync=rdma"):
             return good
 
         expect(taken((*between, *former)), "no lock at all survived")
-        # Their managers may hear of the loss later.
-        until(lambda: taken(last), "no lock that the dead node had last")
+        expect(taken(last), "no lock that the dead node had last")
     drop_region(c, name)
     work_goes_on(c)
 

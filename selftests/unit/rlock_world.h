@@ -63,6 +63,15 @@ static inline struct dsm_xfer *transfer(u8 op)
 	return x;
 }
 
+/* What the step wants to transfer, or NULL; it is ended. */
+static inline struct dsm_xfer *wanted(void)
+{
+	struct dsm_xfer *x = w.acts.xfer ? transfer(w.acts.xfer->op) : NULL;
+
+	world_end(0);
+	return x;
+}
+
 /* The step is not ended. */
 static inline int receive_of(u16 from, u8 type, const void *body, u32 len)
 {
@@ -112,10 +121,7 @@ static inline struct dsm_xfer *back(struct dsm_xfer *x, int status, u64 result)
 	x->status = status;
 	x->result = result;
 	dsm_rlock_on_xfer(world_engine(0), x, world_begin(0));
-	next = w.acts.xfer;
-	if (next)
-		next = transfer(next->op);
-	world_end(0);
+	next = wanted();
 	free(x);
 	return next;
 }

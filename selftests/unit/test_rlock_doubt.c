@@ -11,12 +11,9 @@ static struct dsm_xfer *answer_to(u8 op, u64 key, u32 place, u32 before)
 	struct dsm_wire_rlock body = {
 		.key = cpu_to_le64(key), .op = op, .status = cpu_to_le32(place), .word = cpu_to_le32(before),
 	};
-	struct dsm_xfer *x;
 
 	assert_int_equal(receive(DSM_MSG_RLOCK_REPLY, &body, sizeof(body)), 0);
-	x = w.acts.xfer ? transfer(w.acts.xfer->op) : NULL;
-	world_end(0);
-	return x;
+	return wanted();
 }
 
 static struct dsm_xfer *answer(u64 key, u32 place, u32 before)
@@ -313,12 +310,9 @@ static void assert_judged(u64 key, u32 flying, u32 err)
 static struct dsm_xfer *report(u64 key)
 {
 	const struct dsm_wire_rlock body = { .key = cpu_to_le64(key), .op = DSM_RLOCK_BROKEN };
-	struct dsm_xfer *x;
 
 	assert_int_equal(receive(DSM_MSG_RLOCK, &body, sizeof(body)), 0);
-	x = w.acts.xfer ? transfer(w.acts.xfer->op) : NULL;
-	world_end(0);
-	return x;
+	return wanted();
 }
 
 /* Who reports is answered when the word was looked at after the report, and not before. */
