@@ -447,9 +447,7 @@ class Cluster:
 
     def _pack_dsm(self, extra, tmp, user):
         module = os.path.join(TOP, self.build, self.kernel.release, "dsm.ko")
-        what = "debug" if self.kernel.debug else self.kernel.release
-        if not os.path.exists(module):
-            raise ClusterError(f"{module} is not built: type `make KVER={what}`")
+        image.check_module(module, TOP, "debug" if self.kernel.debug else self.kernel.release)
         extra.file(image.stripped(module, tmp), "/modules/dsm.ko", 0o644)
         wanted = subprocess.run(["/sbin/modinfo", "-F", "depends", module], capture_output=True,
                                 text=True, check=True).stdout.strip().split(",")

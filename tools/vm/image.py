@@ -212,3 +212,36 @@ def stripped(module, tmp):
     out = os.path.join(tmp, os.path.basename(module))
     subprocess.run(["strip", "--strip-debug", "-o", out, module], check=True)
     return out
+
+
+def check_module(module, top, kver):
+    """KernelError if a module is not there, or not built of the sources as they are now."""
+    command = f"type `make KVER={kver} module`"
+    if not os.path.exists(module):
+        raise kernels.KernelError(f"{module} is not built: {command}")
+    source = _newer_source(module, top)
+    if source:
+        raise kernels.KernelError(f"{module} is not built of {source} as it is now: {command}")
+
+
+def _newer_source(module, top):
+    """A source that a module is not built of in its present form, or None.
+
+    That is one changed since, or one of another tree: the sources are links, and a build can be copied.
+    """
+    built = os.stat(module).st_mtime
+    below = os.path.dirname(module)
+    mention = re.compile(rf"/{re.escape(os.path.basename(below))}/((?:kmod|uapi)/\S+\.[ch])\b")
+    for directory, _, names in os.walk(below):
+        for name in names:
+            if not name.endswith(".o.cmd"):
+                continue
+            with open(os.path.join(directory, name), encoding="utf-8") as f:
+                sources = {os.path.normpath(found) for found in mention.findall(f.read())}
+            for source in sources:
+                path = os.path.join(below, source)
+                if not os.path.exists(path) or os.stat(path).st_mtime > built:
+                    return source
+                if os.path.realpath(path) != os.path.join(os.path.realpath(top), source):
+                    return os.path.realpath(path)
+    return None
