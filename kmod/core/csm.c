@@ -227,7 +227,7 @@ void dsm_csm_heard(struct dsm_engine *e, const struct dsm_wire_notice *notice)
 
 	if (!p)
 		return;
-	p->need = max(p->need, le64_to_cpu(notice->ver));
+	dsm_page_needs(p, le64_to_cpu(notice->ver));
 	if (p->csm & DSM_CSM_TOLD)
 		return;
 	p->csm |= DSM_CSM_TOLD;

@@ -71,6 +71,23 @@ void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 			    struct dsm_actions *acts);
 
 /* ---- csm_copy.c ---- */
+/* The home has answered: it tells this node of the page until dsm_csm_drop(). With metadata=rdma a word said so before. */
+static inline void dsm_csm_joined(struct dsm_page *p)
+{
+	if (dsm_page_is_csm(p) && !dsm_page_has_word(p))
+		p->dir |= DSM_DIR_IN;
+}
+
+/*
+ * May the home's bytes be taken without asking it? With cashmere only while it tells this node of new ones, as nobody else
+ * has the page exclusively then either (mutant M165); and who writes asks for more than bytes.
+ */
+static inline bool dsm_csm_may_read(const struct dsm_page *p)
+{
+	return !dsm_page_is_csm(p) ||
+	       ((p->dir & (DSM_DIR_IN | DSM_DIR_OWNED)) == DSM_DIR_IN && !(p->csm & DSM_CSM_WRITER));
+}
+
 /* A thread writes a copy in RD that may be the only one: ask. */
 bool dsm_csm_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* An exclusive copy came or was granted. */

@@ -347,6 +347,7 @@ void dsm_csm_drop(struct dsm_engine *e, struct dsm_actions *acts)
 			continue;
 		dsm_wire_put(m, &idx, sizeof(idx));
 		p->csm |= DSM_CSM_DROPPING;
+		p->dir &= ~DSM_DIR_IN;
 	}
 	send_drops(list, n, acts);
 	memcpy(c->idle[0], c->idle[1], c->n_idle[1] * sizeof(c->idle[0][0]));

@@ -82,7 +82,7 @@ static bool can_read(const struct dsm_engine *e, const struct dsm_page *p, struc
 	struct dsm_space *s = p->space;
 
 	/* A first-touch manager that is asked first may have a frame, but no bytes. */
-	return s->policy.fetch == DSM_FETCH_READ &&
+	return s->policy.fetch == DSM_FETCH_READ && dsm_csm_may_read(p) &&
 	       (!dsm_policy_claims(&s->policy) || dsm_moves_settled(p)) &&
 	       dsm_env_key_find(s, p->idx, p->home, key);
 }
@@ -391,6 +391,7 @@ static int take_copy(struct dsm_engine *e, struct dsm_page *p, const struct dsm_
 	if (!body->loose && !(p->flags & DSM_PF_LOOSE))
 		p->flags |= DSM_PF_HOMED;
 	p->dir &= ~DSM_DIR_OWNED;
+	dsm_csm_joined(p);
 	/* Of an exclusive page there is no newer version until it is given back. */
 	if (body->grant != DSM_GRANT_EXCLUSIVE && is_stale(p, ver)) {
 		dsm_count(e, p->space, pages_dropped);

@@ -221,12 +221,7 @@ bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver)
 	/* The home has every acknowledged diff by definition. Of an sc page nobody tells honestly. */
 	if (p->home == e->self || dsm_page_is_sc(p))
 		return false;
-	if (p->need < ver) {
-		p->need = ver;
-		/* The READ may have begun before these bytes were there (L25, mutant M8). */
-		if (p->flags & DSM_PF_READ)
-			p->flags |= DSM_PF_DISCARD;
-	}
+	dsm_page_needs(p, ver);
 	return p->ver < ver && drop_right(e, p);
 }
 

@@ -30,6 +30,16 @@ static inline u32 dsm_page_bucket(const struct dsm_page *p)
 	return hash_64(((u64)p->space->id << 32) ^ p->idx, 6);
 }
 
+/* This node is told of a version: what a READ brings that began before may be older (L25, mutants M8, M166). */
+static inline void dsm_page_needs(struct dsm_page *p, u64 ver)
+{
+	if (p->need >= ver)
+		return;
+	p->need = ver;
+	if (p->flags & DSM_PF_READ)
+		p->flags |= DSM_PF_DISCARD;
+}
+
 /* A notice or "invalidate all" reaches the page; true: the state lost a right, unmap it. */
 bool dsm_page_notice(struct dsm_engine *e, struct dsm_page *p, u64 ver);
 bool dsm_page_invalidate(struct dsm_engine *e, struct dsm_page *p);

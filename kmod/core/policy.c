@@ -268,11 +268,6 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 			 "consistency=sc has no fetch, diff, diffpath, grain, around or merge: a page comes with its right, whole");
 		return -EINVAL;
 	}
-	if (p->consistency == DSM_CONSISTENCY_CASHMERE && p->fetch == DSM_FETCH_READ) {
-		snprintf(why, why_bytes,
-			 "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies");
-		return -EINVAL;
-	}
 	if (p->metadata == DSM_METADATA_RDMA && p->consistency != DSM_CONSISTENCY_CASHMERE) {
 		snprintf(why, why_bytes,
 			 "metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told");
@@ -287,6 +282,11 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 	    (p->diff != DSM_DIFF_MODE_ORIG || p->diffpath != DSM_DIFFPATH_MSG)) {
 		snprintf(why, why_bytes,
 			 "home=migrate needs diff=orig and diffpath=msg: a home that has moved gives a diff back, one at a time");
+		return -EINVAL;
+	}
+	if (p->home == DSM_HOME_MIGRATE && p->fetch == DSM_FETCH_READ) {
+		snprintf(why, why_bytes,
+			 "home=migrate needs fetch=nocopy or copy: who reads remotely does not hear that a home has moved");
 		return -EINVAL;
 	}
 	if (p->bcast == DSM_BCAST_ADAPTIVE && p->consistency == DSM_CONSISTENCY_SC) {

@@ -123,13 +123,14 @@ static inline bool dsm_policy_unclaims(const struct dsm_policy *p)
 }
 
 /*
- * Are pages written at their homes, or their diffs packed with others'? Then writers have to know that a home stays (moves.h):
+ * Are pages written or read at their homes, or their diffs packed with others'? Then others have to know that a home stays (moves.h):
  * what goes to an old one comes back only if it is a diff, and alone in its message.
  */
 static inline bool dsm_policy_settles(const struct dsm_policy *p)
 {
 	return dsm_policy_moves_at_barriers(p) ||
-	       (dsm_policy_unclaims(p) && (p->diff != DSM_DIFF_MODE_ORIG || p->diffpath != DSM_DIFFPATH_MSG));
+	       (dsm_policy_unclaims(p) && (p->diff != DSM_DIFF_MODE_ORIG || p->diffpath != DSM_DIFFPATH_MSG ||
+					   p->fetch == DSM_FETCH_READ));
 }
 
 /* May homes move at all? */

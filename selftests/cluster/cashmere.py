@@ -5,7 +5,7 @@ import errno
 
 import loss
 import moves
-from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, dying, expect, living, ranks, region, sums
+from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, dying, expect, living, ranks, region, sums, until
 from vm import clock
 
 PAGE = 4096
@@ -74,6 +74,42 @@ def csm_released_is_told(c):
                     b.want(0, "lock", 2)
                     b.read(at, turn)
                     b.want(0, "unlock", 2)
+
+
+READ_PAGES = 100	# more than an eighth of a home's, so that they are registered, and one message has them all when they are given up
+LEAVES = 8	# pages whose words a node leaves at the end of an acquire
+
+
+def csm_pages_are_read_by_who_is_told(c):
+    """fetch=read: who has a page for the first time asks for it, and then reads it, until it has given it up."""
+    home, asker = c.nodes[:2]
+
+    def show(a, b, value):
+        a.want(0, "fill", 0, READ_PAGES, PAGE, value)
+        a.want(0, "release")
+        b.want(0, "acquire")
+
+    def come(b, value):
+        before = counters(asker)["page_reads"], counters(home)["fetches_served"]
+        b.want(0, "verify", 0, READ_PAGES, PAGE, value)
+        return counters(asker)["page_reads"] - before[0], counters(home)["fetches_served"] - before[1]
+
+    for settings in (("consistency=cashmere",), ("preset=auto",), ("preset=csm-ms",)):
+        chunks = counters(home)["chunks"]
+        with region(c, "1M", *settings, "home=block", "fetch=read", "around=off") as name, actors(name, home, asker) as (a, b):
+            show(a, b, 1000)
+            until(lambda chunks=chunks: counters(home)["chunks"] > chunks, "the home registers nothing")
+            expect(come(b, 1000) == (0, READ_PAGES), f"{settings}: pages came otherwise than asked for the first time")
+            show(a, b, 2000)
+            expect(come(b, 2000) == (READ_PAGES, 0), f"{settings}: pages were asked for whose news this node is told")
+            show(a, b, 3000)
+            b.want(0, "acquire")
+            b.want(0, "acquire")
+            show(a, b, 4000)
+            reads, asked = come(b, 4000)
+            expect(reads + asked == READ_PAGES and asked >= LEAVES, f"{settings}: {reads} pages were read, {asked} asked for")
+            if settings != ("preset=csm-ms",):
+                expect(asked == READ_PAGES, f"{settings}: {reads} pages were read that had been given up")
 
 
 def csm_only_one_has_it(c):

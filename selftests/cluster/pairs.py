@@ -20,7 +20,7 @@ AXES = (("fetch", ("copy", "nocopy", "read")),
 CASHMERE = (("consistency", ("cashmere",)),
             ("home", ("rr", "first-touch", "migrate", "migrate@barrier")),
             ("metadata", ("msg", "rdma")),
-            ("fetch", ("copy", "nocopy,merge=live")),
+            ("fetch", ("copy", "nocopy,merge=live", "read")),
             ("diff", ("orig", "pipe:32768:4")),
             ("diffpath", ("msg", "write", "auto")),
             ("sync", ("msg", "rdma")),
@@ -105,6 +105,7 @@ def _is_legal(settings):
     """What is not is refused: selftests/unit/test_policy.c."""
     home, bcast = settings["home"], settings["bcast"] == "adaptive"
     return not (home == "migrate" and (settings["diff"], settings["diffpath"]) != ("orig", "msg") or
+                home == "migrate" and settings["fetch"] == "read" or
                 home == "migrate@barrier" and (settings["metadata"] == "rdma" or bcast) or
                 bcast and (settings["fetch"] != "copy" or settings["predict"] == "on") or
                 settings["predict"] == "on" and home != "migrate")

@@ -88,7 +88,9 @@ def _used(settings):
         (not sc, "notices_sent"),
         # Intervals tell of pages with hlrc only; with cashmere those with copies are told.
         (settings["consistency"] == "hlrc", "intervals"),
-        (settings["fetch"] == "read", "page_reads"),
+        # With cashmere only pages that this node has had before.
+        *([] if settings["consistency"] == "cashmere" and settings["fetch"] == "read" else
+          [(settings["fetch"] == "read", "page_reads")]),
         (settings["metadata"] == "rdma", "dir_changes dir_looks notices_written"),
         (settings["sync"] == "rdma", "letters xfer_atomics"),
         (settings["bcast"] == "adaptive", "bcast_pages"),
@@ -109,7 +111,8 @@ def _expected(settings):
         rules.append((True, "direct_pages direct_runs"))
     if settings["home"] == "migrate@barrier":
         rules.append((True, "migrations migration_attempts"))
-    rules.append((not sc and settings["fetch"] != "read", "excl_enters excl_breaks"))
+    # Of a READ no home hears, but one that tells who reads knows of it.
+    rules.append((not sc and (settings["fetch"] != "read" or settings["consistency"] == "cashmere"), "excl_enters excl_breaks"))
     # read() asks for its pages ahead under any preset.
     if settings["around"] != "off":
         rules.append((True, "prefetch_issued prefetch_hits"))

@@ -17,7 +17,7 @@ static const char * const as_hlrc[] = {
 	"L1", "L2", "L3", "L6", "L7", "L8", "L8small", "L9", "L10", "L10flag", "L11", "L12", "L13", "L14", "L15", "L15flush",
 	"L15write", "L16", "L17", "L23", "L27", "L28", "L30", "L34", "L35", "L37", "L40", "L41", "L43", "untold", "kept", "dma", "mix",
 	"crash-lock", "crash-all", "crash-flag", "crash-barrier", "around", "L18", "L19", "L36", "L38", "L39", "L39left", "drop", "turns",
-	"upg", "dma-wanted", "crash-only",
+	"upg", "dma-wanted", "crash-only", "L24", "L25", "L25merge", "L25halves", "L25halves-merge",
 };
 
 /* And with hlrc those of cashmere that it has to pass too. */
@@ -35,7 +35,7 @@ static const char * const as_moved[] = {
 /* With metadata=rdma those in which sets and notices matter. */
 static const char * const as_dir[] = {
 	"L1", "L8", "L9", "L14", "L16", "L17", "L28", "L30", "L37", "dma", "mix", "crash-all", "crash-barrier", "around", "L18", "L36",
-	"L38", "L39", "L39left", "drop", "turns", "upg", "dma-wanted", "crash-only", "crash-touch", "crash-said",
+	"L38", "L39", "L39left", "drop", "turns", "upg", "dma-wanted", "crash-only", "crash-touch", "crash-said", "L25", "L25halves",
 };
 
 /* With home=migrate@barrier, in regions with cashmere and with hlrc, those with barriers in which pages may move. */
@@ -280,10 +280,10 @@ static bool applies(const struct policy *p, const struct litmus *l)
 	if (csm && !strncmp(l->name, "slot", 4))
 		return false;
 	/* No remote reads of pages: L25msg is the same then. */
-	if (p->flags & (LITMUS_CSM | LITMUS_BCAST) && !strcmp(l->name, "L25"))
+	if (p->flags & (LITMUS_MIGRATE | LITMUS_BCAST) && !strcmp(l->name, "L25"))
 		return false;
-	/* Pages that move are not read, and those of sc are asked for otherwise. */
-	if (l->flags & LITMUS_HALVES)
+	/* Pages that move are asked for, and those of sc are asked for otherwise. */
+	if (l->flags & LITMUS_HALVES && !(csm && !(p->flags & (LITMUS_MIGRATE | LITMUS_AT_BARRIER | LITMUS_BCAST))))
 		return false;
 	/* litmus_moves.c has another one. */
 	if (p->flags & LITMUS_AT_BARRIER && !strcmp(l->name, "L19"))

@@ -64,8 +64,6 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 	s->untold = l->flags & LITMUS_UNTOLD || random_below(random, 2);
 	s->rdma = l->flags & (LITMUS_RDMA | LITMUS_ARRAY) || !random_below(random, 4);
 	s->fast &= !s->rdma && !(l->flags & LITMUS_CSM);
-	if (l->flags & LITMUS_CSM && s->fetch == DSM_FETCH_READ)
-		s->fetch = DSM_FETCH_NOCOPY;
 	if (l->flags & LITMUS_BCAST) {
 		s->fetch = DSM_FETCH_COPY;
 		s->late_dma = true;
@@ -79,6 +77,7 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 		s->first_touch = true;
 		s->pipe = 0;
 		s->diffpath = DSM_DIFFPATH_MSG;
+		s->fetch = s->fetch == DSM_FETCH_READ ? DSM_FETCH_NOCOPY : s->fetch;
 	}
 	s->hasty = l->flags & LITMUS_SC ? random_below(random, 5) : 0;
 	if (l->flags & LITMUS_SC)

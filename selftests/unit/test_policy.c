@@ -132,8 +132,13 @@ static const struct good goods[] = {
 	{ "csm-none-mg,predict=on", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE, .fetch = DSM_FETCH_NOCOPY,
 				      .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .predict = 1 },
 	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,predict=on,around=off") },
-	{ "auto", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER, .around = DSM_AROUND_AGAIN),
-	  CSM_BACK("migrate@barrier", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=again") },
+	{ "auto", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER, .fetch = DSM_FETCH_READ,
+		       .around = DSM_AROUND_AGAIN),
+	  CSM_BACK("migrate@barrier", PIPE, "fetch=read,diffpath=auto,grain=1,sync=msg,algo=queue,around=again") },
+	{ "csm-ms,fetch=read", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_READ,
+				 .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .metadata = DSM_METADATA_RDMA,
+				 .sync = DSM_SYNC_RDMA },
+	  CSM_BACK("first-touch", "orig", "fetch=read,diffpath=msg,grain=1,metadata=rdma,sync=rdma,algo=queue,around=off") },
 	{ "csm-none,consistency=hlrc", { .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_NOCOPY, .diff = DSM_DIFF_MODE_ORIG,
 					 .diffpath = DSM_DIFFPATH_MSG },
 	  BACK("first-touch", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,around=off") },
@@ -187,7 +192,7 @@ struct refused {
 #define PRESETS "hlrc[-copy|-nocopy|-orig|-pipe|-rdma] csm-{dms,ms,s,none,ms-mg,none-mg,adb} sc auto"
 #define KNOWN \
 	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level, merge"
-#define CSM_READ "consistency=cashmere needs fetch=nocopy or copy: a home tells those who it knows have copies"
+#define MIGRATE_READ "home=migrate needs fetch=nocopy or copy: who reads remotely does not hear that a home has moved"
 #define METADATA_CSM \
 	"metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told"
 #define MIGRATE_CSM \
@@ -217,16 +222,14 @@ static const struct refused refusals[] = {
 	HOME(""), HOME("blocks"), HOME("block:"), HOME("block:0"), HOME("block:-1"), HOME("block:1x"),
 	HOME("block:4294967296"), HOME("block:99999999999999999999999"), HOME("r"), HOME("first"),
 	{ "csm-dms,home=migrate@barrier", -EINVAL, BARRIER_METADATA }, { "sc,home=migrate@barrier", -EINVAL, SC_HOME },
-	{ "home=migrate@barrier,csm-none,fetch=read", -EINVAL, CSM_READ },
 	{ "predict=on", -EINVAL, PREDICT }, { "csm-none,predict=on,home=migrate@barrier", -EINVAL, PREDICT },
 	ONE_OF("predict", "1", "on or off"),
 	{ "home=migrate", -EINVAL, MIGRATE_CSM }, { "hlrc-orig,home=migrate", -EINVAL, MIGRATE_CSM },
 	{ "csm-none-mg,consistency=hlrc", -EINVAL, MIGRATE_CSM },
-	{ "csm-none-mg,data=rdma", -EINVAL, CSM_READ }, { "csm-none-mg,data=rdma-w", -EINVAL, MIGRATE_DIFF },
+	{ "csm-none-mg,fetch=read", -EINVAL, MIGRATE_READ }, { "csm-none-mg,data=rdma", -EINVAL, MIGRATE_DIFF }, { "csm-none-mg,data=rdma-w", -EINVAL, MIGRATE_DIFF },
 	{ "csm-none-mg,diff=pipe", -EINVAL, MIGRATE_DIFF }, { "consistency=cashmere,home=migrate", -EINVAL, MIGRATE_DIFF },
 	{ "csm-none,home=migrated", -EINVAL, "home=migrated: use block, block:PAGES, rr, first-touch, migrate or migrate@barrier; dsmctl also list:FILE" },
 	{ "sc,home=migrate", -EINVAL, SC_HOME },
-	{ "csm-none,fetch=read", -EINVAL, CSM_READ }, { "data=rdma,consistency=cashmere", -EINVAL, CSM_READ },
 	{ "consistency=", -EINVAL, "unknown consistency ''; use hlrc, cashmere or sc" },
 	{ "sc,home=first-touch", -EINVAL, SC_HOME }, { "home=first-touch,consistency=sc", -EINVAL, SC_HOME },
 	{ "sc,fetch=read", -EINVAL, SC_MOVES }, { "fetch=read,consistency=sc", -EINVAL, SC_MOVES },
