@@ -267,6 +267,67 @@ static void copies_not_used_any_more_are_dropped(void **state)
 	assert_int_equal(sharers(0), 1u << B | 1u << C);
 }
 
+static void start_reading(void)
+{
+	u16 i;
+
+	for (i = 0; i < 3; i++) {
+		w.node[i].space.policy.fetch = DSM_FETCH_READ;
+		w.node[i].registered = true;
+	}
+}
+
+/* B has a version of page 0 to tell of, and C, which has a copy, hears of it and applies it. */
+static void next_version(u8 val)
+{
+	world_store(B, 0, 0, val);
+	world_release(B);
+	world_acquire(C);
+}
+
+static void a_page_is_read_by_who_is_told_of_it(void **state)
+{
+	start_reading();
+	share(0);
+	assert_int_equal(w.node[C].reads, 0);
+	next_version(1);
+	assert_int_equal(world_load(C, 0, 0), 1);
+	assert_int_equal(w.node[C].reads, 1);
+	/* Given up: asked for again, and read from then on. */
+	next_version(2);
+	world_acquire(C);
+	world_run();
+	assert_int_equal(sharers(0), 1u << B);
+	assert_int_equal(world_load(C, 0, 0), 2);
+	assert_int_equal(w.node[C].reads, 1);
+	next_version(3);
+	assert_int_equal(world_load(C, 0, 0), 3);
+	assert_int_equal(w.node[C].reads, 2);
+	/* Who writes may be granted more than bytes. */
+	next_version(4);
+	world_store(C, 0, 1, 1);
+	assert_int_equal(w.node[C].reads, 2);
+	assert_int_equal(world_load(C, 0, 0), 4);
+}
+
+static void a_notice_in_the_inbox_ends_a_read(void **state)
+{
+	start_reading();
+	share(0);
+	next_version(1);
+	w.hold_xfer = true;
+	assert_int_equal(world_fault(C, 0, false), DSM_PAGE_NONE);
+	world_store(B, 0, 0, 2);
+	world_release(B);
+	/* It says what is needed, and nothing is acquired yet. */
+	assert_int_equal(world_page(C, 0)->need, 2);
+	world_xfer();
+	assert_int_equal(state_of(C, 0), DSM_PAGE_INV);
+	w.hold_xfer = false;
+	assert_int_equal(world_load(C, 0, 0), 2);
+	assert_int_equal(world_page(C, 0)->ver, 2);
+}
+
 static void who_is_lost_need_not_be_told(void **state)
 {
 	u64 target;
@@ -403,6 +464,8 @@ int main(void)
 		T(a_pinned_exclusive_page_gets_a_twin_when_it_is_given_back),
 		T(pages_wanted_at_once_are_given_back_a_few_at_a_time),
 		T(copies_not_used_any_more_are_dropped),
+		T(a_page_is_read_by_who_is_told_of_it),
+		T(a_notice_in_the_inbox_ends_a_read),
 		T(who_is_lost_need_not_be_told),
 		T(the_only_copy_is_lost_with_its_node),
 		T(a_lost_home_ends_being_exclusive),
