@@ -33,7 +33,7 @@ PRESETS = {name: dict(zip(SETTINGS, words.split())) for name, words in {
     "csm-dms": "cashmere first-touch pipe:32768:4 nocopy write rdma rdma off off",
     "csm-adb": "cashmere first-touch pipe:32768:4 copy write rdma rdma adaptive off",
     "csm-ms-mg": "cashmere migrate orig nocopy msg rdma rdma off off",
-    "auto": "cashmere migrate@barrier pipe:32768:4 nocopy auto msg msg off again",
+    "auto": "cashmere migrate@barrier pipe:32768:4 read auto msg msg off again",
     "sc": "sc block orig copy msg msg msg off off",
 }.items()}
 
