@@ -421,9 +421,11 @@ int dsm_csm_on_copy_message(struct dsm_engine *e, u16 from, const struct dsm_wir
 void dsm_csm_copy_peer_lost(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
 	p->csm &= ~(DSM_CSM_WRITER | DSM_CSM_SOLE);
-	/* Who leaves a set by itself does so until the word says that it has. */
-	if (!dsm_page_has_word(p))
+	/* Who leaves a set by itself does so until the word says that it has. A home that comes back tells nobody. */
+	if (!dsm_page_has_word(p)) {
 		p->csm &= ~DSM_CSM_DROPPING;
+		p->dir &= ~DSM_DIR_IN;
+	}
 	if (p->state == DSM_PAGE_EX) {
 		dsm_csm_break(e, p, acts);
 		return;

@@ -367,10 +367,12 @@ static void a_lost_home_ends_being_exclusive(void **state)
 	w.held[DSM_MSG_CSM_UPGRADE] = true;
 	world_fault(C, 3, true);
 	assert_int_equal(state_of(C, 3), DSM_PAGE_UPG);
+	assert_true(world_page(C, 3)->dir & DSM_DIR_IN);
 	world_lose(A);
 	world_run();
 	assert_int_equal(state_of(B, 0), DSM_PAGE_RD);
 	assert_int_equal(state_of(C, 3), DSM_PAGE_RD);
+	assert_false(world_page(C, 3)->dir & DSM_DIR_IN);
 	world_store(B, 0, 0, 2);
 	assert_int_equal(world_release(B), -EHOSTDOWN);
 }
