@@ -250,7 +250,9 @@ static void scout(struct dsm_region *r, s64 end, s64 stride)
 {
 	s64 idx = round_up(end, DSM_CHUNK_PAGES);
 
-	if (r->space->policy.fetch != DSM_FETCH_READ || stride < 0 || idx - end > DSM_CHUNK_PAGES / 2)
+	/* With cashmere a page that is new here is asked for by message anyway. */
+	if (r->space->policy.fetch != DSM_FETCH_READ || r->space->policy.consistency == DSM_CONSISTENCY_CASHMERE ||
+	    stride < 0 || idx - end > DSM_CHUNK_PAGES / 2)
 		return;
 	idx = end + (idx - end + stride - 1) / stride * stride;
 	if (idx < r->pages && !is_registered(r, idx))

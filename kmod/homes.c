@@ -107,7 +107,7 @@ static void count_unclaiming(struct dsm_region *r, int more)
  *
  * Threads of this node claim a page by touching it too, so what is mapped of them is unmapped.
  *
- * Context: process; waits killably for all nodes, if they write pages remotely.
+ * Context: process; waits killably for all nodes, if they write or read pages remotely.
  * Return: 0; -EOPNOTSUPP homes of this region do not move, or were named; -EBUSY, -EDQUOT another node is not done
  * with what it writes, or has too much to do; -EINTR; -ENOMEM.
  */

@@ -454,7 +454,7 @@ struct dsm_ioc_logp {
  * Pages of the region that this node homes go to the next nodes that touch them, with their bytes. -EACCES: not
  * open for writing; -EOPNOTSUPP: homes of this region do not move, for which it takes
  * consistency=cashmere, home=first-touch or migrate. Waits for all nodes if diffs are packed or
- * written directly: -EINTR a signal, -ENOMEM, -EBUSY what a node wrote does not get to its homes,
+ * written directly, or pages read so: -EINTR a signal, -ENOMEM, -EBUSY what a node wrote does not get to its homes,
  * -EDQUOT a node has too many requests to work on.
  */
 #define DSM_IOC_UNCLAIM		_IOW(DSM_IOC_MAGIC, 0x2c, struct dsm_ioc_plain)

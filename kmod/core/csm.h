@@ -96,6 +96,14 @@ void dsm_csm_exclusive(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 void dsm_csm_nothing_back(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* A copy lost its right to a notice. */
 void dsm_csm_idle(struct dsm_engine *e, struct dsm_page *p);
+/* A fetch came to nothing. If nobody asks again, who has this node in its set is told that it need not be. */
+static inline void dsm_csm_given_up(struct dsm_engine *e, struct dsm_page *p)
+{
+	if (dsm_page_is_csm(p) && p->dir & DSM_DIR_IN &&
+	    (!dsm_policy_claims(&p->space->policy) || p->flags & DSM_PF_HOMED))
+		dsm_csm_idle(e, p);
+}
+
 /* Tell homes of copies that are not used any more: at the end of an acquire. */
 void dsm_csm_drop(struct dsm_engine *e, struct dsm_actions *acts);
 /* For release.c: a page that another node wants, to be write-protected like one that is flushed. */

@@ -316,6 +316,24 @@ static void send_drops(struct dsm_msgbuf **list, u32 n, struct dsm_actions *acts
 	}
 }
 
+/*
+ * Of this acquire's pages those that nobody has wanted since, without their mark: who still has it among those of the last
+ * acquire has not been used in between.
+ */
+static void set_apart(struct dsm_csm *c)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < c->n_idle[1]; i++) {
+		struct dsm_page *p = c->idle[1][i];
+
+		if (p->csm & DSM_CSM_IDLE)
+			c->idle[1][n++] = p;
+		p->csm &= ~DSM_CSM_IDLE;
+	}
+	c->n_idle[1] = n;
+}
+
 /**
  * dsm_csm_drop() - tell homes of copies that are not used any more
  * @e:    engine
@@ -332,6 +350,7 @@ void dsm_csm_drop(struct dsm_engine *e, struct dsm_actions *acts)
 	struct dsm_csm *c = &e->csm;
 	u32 i, n = 0, left = 0;
 
+	set_apart(c);
 	for (i = 0; i < c->n_idle[0]; i++) {
 		struct dsm_page *p = c->idle[0][i];
 		__le32 idx = cpu_to_le32(p->idx);
@@ -350,7 +369,10 @@ void dsm_csm_drop(struct dsm_engine *e, struct dsm_actions *acts)
 		p->dir &= ~DSM_DIR_IN;
 	}
 	send_drops(list, n, acts);
-	memcpy(c->idle[0], c->idle[1], c->n_idle[1] * sizeof(c->idle[0][0]));
+	for (i = 0; i < c->n_idle[1]; i++) {
+		c->idle[0][i] = c->idle[1][i];
+		c->idle[0][i]->csm |= DSM_CSM_IDLE;
+	}
 	c->n_idle[0] = c->n_idle[1];
 	c->n_idle[1] = 0;
 }
@@ -423,7 +445,7 @@ void dsm_csm_copy_peer_lost(struct dsm_engine *e, struct dsm_page *p, struct dsm
 	p->csm &= ~(DSM_CSM_WRITER | DSM_CSM_SOLE);
 	/* Who leaves a set by itself does so until the word says that it has. A home that comes back tells nobody. */
 	if (!dsm_page_has_word(p)) {
-		p->csm &= ~DSM_CSM_DROPPING;
+		p->csm &= ~(DSM_CSM_DROPPING | DSM_CSM_IDLE);
 		p->dir &= ~DSM_DIR_IN;
 	}
 	if (p->state == DSM_PAGE_EX) {

@@ -25,7 +25,7 @@ struct dsm_page;
 #define DSM_CSM_BREAK 0x40u
 #define DSM_CSM_USED 0x80u	/* home: its own threads have used the page */
 
-/* dsm_page.dir: metadata=rdma; and one of predict=on, or of bcast=adaptive, which exclude each other. */
+/* dsm_page.dir: metadata=rdma; IN also without; and one of predict=on, or of bcast=adaptive, which exclude each other. */
 #define DSM_DIR_MIGRATORY 0x8u	/* was read here, then written */
 #define DSM_DIR_IN 0x1u		/* this node is in the sharing set, as far as it knows where that is */
 #define DSM_DIR_OWNED 0x2u	/* when it came in, another node had the only copy: look before the next fetch */

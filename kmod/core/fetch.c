@@ -264,6 +264,7 @@ static void give_up(struct dsm_engine *e, struct dsm_page *p)
 	if (p->state == DSM_PAGE_FET) {
 		dsm_fetch_wasted(e, p);
 		dsm_page_set_state(p, DSM_PAGE_INV);
+		dsm_csm_given_up(e, p);
 	} else if (p->state == DSM_PAGE_WRF) {
 		dsm_page_set_state(p, DSM_PAGE_WRS);
 	}

@@ -299,7 +299,8 @@ def roi_homes(c):
     """First touch counts anew: pages go to who uses them from then on, where homes move."""
     for settings, moves in ((("preset=csm-none",), 1), (("preset=csm-none-mg",), 1), (("preset=csm-ms",), 1),
                             (("preset=csm-dms",), 1), (("preset=csm-adb",), 1),
-                            (("preset=csm-none", "diff=pipe", "diffpath=auto"), 1), (("home=first-touch",), 0)):
+                            (("preset=csm-none", "diff=pipe", "diffpath=auto"), 1), (("preset=csm-none", "fetch=read"), 1),
+                            (("home=first-touch",), 0)):
         with region(c, "1M", *settings) as name:
             ranks(c, ["roi", name, 20, moves], ppn=1)
     # Named ones stay.
@@ -311,7 +312,7 @@ def roi_homes(c):
 def homes_claimed_anew_under_load(c):
     """DSM_IOC_UNCLAIM again and again while pages are written, directly and packed, too: nothing is lost."""
     for settings in (("preset=csm-none",), ("preset=csm-dms",), ("preset=csm-adb",),
-                     ("preset=csm-none", "diff=pipe", "diffpath=auto")):
+                     ("preset=csm-none", "diff=pipe", "diffpath=auto"), ("preset=csm-none", "fetch=read")):
         before = sums(c)["migrations"]
         with region(c, "1M", *settings) as name:
             ranks(c, ["claims", name, 120], ppn=1, timeout=120)

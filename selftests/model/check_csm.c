@@ -46,6 +46,15 @@ static void check_lost(const struct node *n, u32 p)
 		fail("I49: p%u is lost at %c, and %c has it in %s", p, 'A' + at, 'A' + node_id(n), page_state_name(n->page[p].state));
 }
 
+/* Or takes one by itself. */
+static bool uses(const struct node *n, u32 p)
+{
+	const struct dsm_page *page = &n->page[p];
+
+	return has_copy(n, p) || (page->flags & DSM_PF_READ && dsm_page_fetching(page) && !(page->flags & DSM_PF_DISCARD) &&
+				  !w.node[page->home].dead && !(n->lost & 1u << page->home));
+}
+
 /* The same where a word says it: I40: who has a copy is in the set; I42: who has the only one is, and nobody else uses any. */
 static void check_word(const struct node *n, u32 p)
 {
@@ -57,7 +66,7 @@ static void check_word(const struct node *n, u32 p)
 	u32 i;
 
 	check_lost(n, p);
-	if (w.node[manager].dead || n->lost & 1u << manager || (!has_copy(n, p) && !(page->dir & DSM_DIR_IN)))
+	if (w.node[manager].dead || n->lost & 1u << manager || (!uses(n, p) && !(page->dir & DSM_DIR_IN)))
 		return;
 	word = atomics_dir_word(manager, page->idx);
 	if (!(word & 1ull << node_id(n)) && !(page->csm & DSM_CSM_DROPPING))
@@ -68,7 +77,7 @@ static void check_word(const struct node *n, u32 p)
 	if (dsm_dir_owner_of(word) != node_id(n))
 		fail("I42: p%u is exclusive at %c, and its word is %llx", p, name, (unsigned long long)word);
 	for (i = 0; i < w.l->nodes; i++)
-		if (&w.node[i] != n && has_copy(&w.node[i], p))
+		if (&w.node[i] != n && uses(&w.node[i], p))
 			fail("I42: p%u is exclusive at %c, and %c has it", p, name, 'A' + i);
 	home = page->state == DSM_PAGE_EX ? home_of(n, p) : NULL;
 	if (home && home->dir & DSM_DIR_IN && home->state != DSM_PAGE_HB && home->state != DSM_PAGE_LOST)
@@ -81,8 +90,11 @@ static void check_copy(const struct node *n, u32 p)
 	const struct dsm_page *page = &n->page[p], *home = home_of(n, p);
 	const char name = 'A' + node_id(n);
 
-	if (!home || !has_copy(n, p))
+	if (!home || !uses(n, p))
 		return;
+	if (page->flags & DSM_PF_READ && dsm_page_fetching(page) && home->ver < page->need)
+		fail("I40: %c reads p%u for version %llu, its home has %llu", name, p, (unsigned long long)page->need,
+		     (unsigned long long)home->ver);
 	if (!(home->sharers & 1ull << node_id(n)) && !(n->lost & 1u << page->home))
 		fail("I40: the home of p%u does not know of the copy of %c in %s", p, name, page_state_name(page->state));
 	if (home->state == DSM_PAGE_HX)

@@ -39,7 +39,9 @@ static const char * const as_dir[] = {
 };
 
 /* With home=migrate@barrier, in regions with cashmere and with hlrc, those with barriers in which pages may move. */
-static const char * const as_at_barrier[] = { "L7", "L15", "L17", "kept", "mix", "crash-barrier", "turns", "L38" };
+static const char * const as_at_barrier[] = {
+	"L7", "L15", "L17", "kept", "mix", "crash-barrier", "turns", "L38", "L25", "L25halves", "drop", "around",
+};
 
 /* And with home=migrate too. */
 static const char * const as_moved_dir[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "around", "crash-only", "crash-barrier" };
@@ -283,7 +285,7 @@ static bool applies(const struct policy *p, const struct litmus *l)
 	if (p->flags & (LITMUS_MIGRATE | LITMUS_BCAST) && !strcmp(l->name, "L25"))
 		return false;
 	/* Pages that move are asked for, and those of sc are asked for otherwise. */
-	if (l->flags & LITMUS_HALVES && !(csm && !(p->flags & (LITMUS_MIGRATE | LITMUS_AT_BARRIER | LITMUS_BCAST))))
+	if (l->flags & LITMUS_HALVES && !(csm && !(p->flags & (LITMUS_MIGRATE | LITMUS_BCAST))))
 		return false;
 	/* litmus_moves.c has another one. */
 	if (p->flags & LITMUS_AT_BARRIER && !strcmp(l->name, "L19"))

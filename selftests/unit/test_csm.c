@@ -7,6 +7,8 @@
 #include "unit.h"
 #include "world.h"
 
+#include "fetch.h"
+
 #define A 0
 #define B 1
 #define C 2
@@ -310,6 +312,45 @@ static void a_page_is_read_by_who_is_told_of_it(void **state)
 	assert_int_equal(world_load(C, 0, 0), 4);
 }
 
+static void a_page_that_is_used_each_time_stays_in_the_set(void **state)
+{
+	u8 turn;
+
+	start_reading();
+	share(0);
+	for (turn = 1; turn < 6; turn++) {
+		next_version(turn);
+		world_run();
+		assert_int_equal(sharers(0), 1u << B | 1u << C);
+		assert_int_equal(world_load(C, 0, 0), turn);
+		assert_int_equal(w.node[C].reads, turn);
+	}
+}
+
+static void a_read_ahead_that_comes_to_nothing_is_no_use(void **state)
+{
+	struct dsm_page *p = world_page(C, 0);
+
+	start_reading();
+	share(0);
+	next_version(1);
+	w.hold_xfer = true;
+	dsm_fetch_ahead(world_engine(C), &p, 1, world_begin(C));
+	world_end(C);
+	assert_true(p->flags & DSM_PF_READ);
+	world_store(B, 0, 0, 2);
+	world_release(B);
+	world_xfer();
+	w.hold_xfer = false;
+	assert_int_equal(p->state, DSM_PAGE_INV);
+	/* Nobody asks again, so nobody is told for ever, and B has it alone. */
+	next_version(3);
+	next_version(4);
+	world_run();
+	assert_int_equal(sharers(0), 1u << B);
+	assert_int_equal(world_load(C, 0, 0), 4);
+}
+
 static void a_notice_in_the_inbox_ends_a_read(void **state)
 {
 	start_reading();
@@ -467,6 +508,8 @@ int main(void)
 		T(pages_wanted_at_once_are_given_back_a_few_at_a_time),
 		T(copies_not_used_any_more_are_dropped),
 		T(a_page_is_read_by_who_is_told_of_it),
+		T(a_page_that_is_used_each_time_stays_in_the_set),
+		T(a_read_ahead_that_comes_to_nothing_is_no_use),
 		T(a_notice_in_the_inbox_ends_a_read),
 		T(who_is_lost_need_not_be_told),
 		T(the_only_copy_is_lost_with_its_node),
