@@ -10,9 +10,9 @@
  * before their home has said anew that they live there. From then on they are pages as with home=migrate: who was
  * proposed asks for them when it writes, and what comes too late goes back (move.h). Never delays a barrier.
  *
- * Pages that are to be claimed anew (DSM_IOC_UNCLAIM) are the same for who writes or reads them remotely: a home that wants to give
- * pages away says in each answer that it is in doubt ("unclaiming"), asks all nodes to forget that it has ever answered,
- * and marks its pages when all have done so and have no diffs of before under way.
+ * Pages that are to be claimed anew (DSM_IOC_UNCLAIM) are the same for who writes or reads them remotely: a home that
+ * wants to give pages away says in each answer that it is in doubt ("unclaiming"), asks all nodes to forget that it has
+ * ever answered, and marks its pages when all have done so and have no diffs of before under way.
  */
 #ifndef DSM_CORE_MOVES_H
 #define DSM_CORE_MOVES_H

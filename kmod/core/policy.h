@@ -123,8 +123,8 @@ static inline bool dsm_policy_unclaims(const struct dsm_policy *p)
 }
 
 /*
- * Are pages written or read at their homes, or their diffs packed with others'? Then others have to know that a home stays (moves.h):
- * what goes to an old one comes back only if it is a diff, and alone in its message.
+ * Are pages written or read at their homes, or their diffs packed with others'? Then others have to know that a home
+ * stays (moves.h): what goes to an old one comes back only if it is a diff, and alone in its message.
  */
 static inline bool dsm_policy_settles(const struct dsm_policy *p)
 {

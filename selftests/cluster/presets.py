@@ -88,14 +88,14 @@ def _used(settings):
         (not sc, "notices_sent"),
         # Intervals tell of pages with hlrc only; with cashmere those with copies are told.
         (settings["consistency"] == "hlrc", "intervals"),
-        # With cashmere only pages that this node has had before.
-        *([] if settings["consistency"] == "cashmere" and settings["fetch"] == "read" else
-          [(settings["fetch"] == "read", "page_reads")]),
         (settings["metadata"] == "rdma", "dir_changes dir_looks notices_written"),
         (settings["sync"] == "rdma", "letters xfer_atomics"),
         (settings["bcast"] == "adaptive", "bcast_pages"),
         (False, "predictions sc_refusals invalid_msgs"),
     ]
+    # With cashmere pages are read only by who has had them before.
+    if (settings["consistency"], settings["fetch"]) != ("cashmere", "read"):
+        rules.append((settings["fetch"] == "read", "page_reads"))
     if settings["diffpath"] != "auto":
         rules.append((settings["diffpath"] == "write", "direct_pages direct_runs"))
     if settings["home"] != "migrate@barrier":
@@ -106,7 +106,7 @@ def _used(settings):
 def _expected(settings):
     """The same, and of what the programs here are known to do."""
     sc = settings["consistency"] == "sc"
-    rules = [*_used(settings), (False, "race_conflicts")]
+    rules = [*_used(settings), (False, "race_conflicts"), (settings["fetch"] == "read", "page_reads")]
     if settings["diffpath"] == "auto":
         rules.append((True, "direct_pages direct_runs"))
     if settings["home"] == "migrate@barrier":

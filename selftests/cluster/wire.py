@@ -162,22 +162,21 @@ def sending_fails_without_carrier(c, node):
 
 
 @contextlib.contextmanager
-def neighbours_that_change(c):
-    """Yields (down, up): two steps by which who connected is told that the address has changed, and makes connections anew."""
-    first, last = living(c)[0], living(c)[-1]
-    mac = mac_of(first)
+def neighbour_that_changes(node, other):
+    """Yields (down, up): the kernel of a node takes another hardware address for another node's, and then the right one."""
+    mac = mac_of(other)
     try:
-        yield (lambda: set_neighbour(last, first, WRONG_MAC, "reachable"),
-               lambda: set_neighbour(last, first, mac, "reachable"))
+        yield (lambda: set_neighbour(node, other, WRONG_MAC, "reachable"),
+               lambda: set_neighbour(node, other, mac, "reachable"))
     finally:
-        set_neighbour(last, first, mac, "reachable")
+        set_neighbour(node, other, mac, "reachable")
 
 
 def pull_and_put_back(c, node, policy="home=rr"):
     """The cable of a node, below a program: as kernels are set up, and then so that connections break by it.
 
     soft-RoCE of 6.12 fails when it cannot send. That of 6.1 tries again, as if packets were lost on their way, until long after the
-    peer is given up: there connections break by a neighbour that changes while the cable is out.
+    peer is given up: there who connected is told of a neighbour that changes while the cable is out, and makes the connection anew.
     """
     def pull(also_down=lambda: None, also_up=lambda: None):
         def down():
@@ -193,7 +192,8 @@ def pull_and_put_back(c, node, policy="home=rr"):
     pull()
     before = sums(c)["resumes"]
     tries_again = c.kernel.release.startswith("6.1.")
-    with (neighbours_that_change(c) if tries_again else sending_fails_without_carrier(c, node)) as steps:
+    first, last = living(c)[0], living(c)[-1]
+    with (neighbour_that_changes(last, first) if tries_again else sending_fails_without_carrier(c, node)) as steps:
         pull(*steps)
     expect(sums(c)["resumes"] > before, f"{policy}: a cable was pulled, and no connection was made anew")
 
@@ -260,10 +260,9 @@ def leaves_while_its_interface_is_down(c):
 
 
 def change_neighbour(c, node, other):
-    """The kernel of a node takes another hardware address for another node's, below a program, and then the right one."""
-    mac = mac_of(other)
-    through_a_cut(c, lambda: set_neighbour(node, other, WRONG_MAC, "reachable"),
-                  lambda: set_neighbour(node, other, mac, "reachable"), 0)
+    """A neighbour changes below a program."""
+    with neighbour_that_changes(node, other) as (down, up):
+        through_a_cut(c, down, up, 0)
 
 
 def a_neighbour_that_changes(c):

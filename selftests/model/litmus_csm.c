@@ -284,8 +284,8 @@ static bool applies(const struct policy *p, const struct litmus *l)
 	/* No remote reads of pages: L25msg is the same then. */
 	if (p->flags & (LITMUS_MIGRATE | LITMUS_BCAST) && !strcmp(l->name, "L25"))
 		return false;
-	/* Pages that move are asked for, and those of sc are asked for otherwise. */
-	if (l->flags & LITMUS_HALVES && !(csm && !(p->flags & (LITMUS_MIGRATE | LITMUS_BCAST))))
+	/* The same; and pages of sc are asked for otherwise. */
+	if (p->flags & (LITMUS_MIGRATE | LITMUS_BCAST | LITMUS_SC) && l->flags & LITMUS_HALVES)
 		return false;
 	/* litmus_moves.c has another one. */
 	if (p->flags & LITMUS_AT_BARRIER && !strcmp(l->name, "L19"))

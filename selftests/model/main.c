@@ -77,7 +77,8 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 		s->first_touch = true;
 		s->pipe = 0;
 		s->diffpath = DSM_DIFFPATH_MSG;
-		s->fetch = s->fetch == DSM_FETCH_READ ? DSM_FETCH_NOCOPY : s->fetch;
+		if (s->fetch == DSM_FETCH_READ)
+			s->fetch = DSM_FETCH_NOCOPY;
 	}
 	s->hasty = l->flags & LITMUS_SC ? random_below(random, 5) : 0;
 	if (l->flags & LITMUS_SC)
