@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest.mock
 import xml.etree.ElementTree
 
@@ -290,6 +291,18 @@ def members():
                         and not machines.now and guests.ended, f"{wrong}")
 
 
+def checked_once():
+    """The first run without dsm looks at its own result; those after it must have its sum."""
+    said, sums = [], iter(["00ff", "00ff", "00fe"])
+    machines = idle()
+    machines.c.nodes[0].start = lambda argv, env=None: said.append(argv) or Job(0, printed(f"sum={next(sums)}"))
+    machines.c.nodes[0].run = lambda argv: types.SimpleNamespace(status=1, out="", err="")
+    bench = programs.Bench(machines, "tiny", False, 2)
+    runs = [bench.alone("sor"), bench.at_once("sor", 1)]
+    return check("papers.checked_once", ["--no-check" in argv for argv in said] == [False, True, True] and
+                 runs[0]["words"] == bench.words("sor") and "the checksum is 00fe" in str(runs[1]), f"{said}, {runs[1]}")
+
+
 def replayed():
     """Homes of one run are loaded for another: for each preset of Cashmere's table, and dealt ones for the goals."""
     said = []
@@ -391,7 +404,7 @@ def files():
 def main():
     """All of them; True if all was well."""
     return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), members(),
-                replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.hopeless(), late(), nodes(), lower(), files()])
+                checked_once(), replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.hopeless(), late(), nodes(), lower(), files()])
 
 
 if __name__ == "__main__":
