@@ -100,10 +100,12 @@ void access_fault(struct thread *t)
 	struct dsm_actions acts;
 	struct dsm_page *p;
 	int right;
+	u64 seq;
 
 	if (op->kind == OP_PREFETCH)
 		t->at = op->a;
 	p = touch_page(n, t->at, true);
+	seq = n->bucket_seq[dsm_page_bucket(p)];
 	step_begin(n, &acts);
 	right = dsm_page_fault(&n->e, p, t->want == DSM_PAGE_WRITABLE, &acts);
 	step_end(n, &acts);
@@ -117,9 +119,10 @@ void access_fault(struct thread *t)
 	} else if (t->mkwrite) {
 		fault_again(t);
 	} else {
-		t->bucket_seq = n->bucket_seq[dsm_page_bucket(p)];
+		t->bucket_seq = seq;
 		t->state = TS_PAGE_WAIT;
-		if (!dsm_page_busy(&n->e, p))
+		/* What cannot be posted, since its node is lost, is back already and has woken all who wait. */
+		if (!dsm_page_busy(&n->e, p) && n->bucket_seq[dsm_page_bucket(p)] == seq)
 			fail("%s must wait for p%u, which is not busy", thread_name(t), t->at);
 	}
 }
