@@ -583,8 +583,11 @@ static int region_get(struct dsm_node *n, struct dsm_wire_control *msg)
 {
 	struct dsm_region *r = dsm_node_region_get(n, le32_to_cpu(msg->region.id), true);
 
-	if (IS_ERR(r))
+	if (IS_ERR(r)) {
+		/* What is known of regions that are gone names them by their ids: none is used again. */
+		msg->region.id = cpu_to_le32(READ_ONCE(n->last_region));
 		return -ENOENT;
+	}
 	dsm_region_describe(r, &msg->region);
 	dsm_node_region_put(r);
 	return 0;

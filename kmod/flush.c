@@ -391,6 +391,7 @@ void dsm_flush_run(struct dsm_node *n)
 		write_back(b);
 	}
 	kfree(b);
+	dsm_pools_trim(n);
 	atomic64_add(dsm_now_ns() - start, &n->stats.ns_protocol);
 }
 

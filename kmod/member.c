@@ -195,8 +195,13 @@ static int take_regions(struct dsm_node *n, u16 coordinator, struct dsm_wire_con
 		msg->op = DSM_CONTROL_REGION_GET;
 		msg->region.id = cpu_to_le32(id);
 		ret = dsm_control_call(n, coordinator, msg);
-		if (ret == -ENOENT)
+		if (ret == -ENOENT) {
+			/* Of regions that are gone too: no id is used again. */
+			mutex_lock(&n->regions_lock);
+			n->last_region = max(n->last_region, le32_to_cpu(msg->region.id));
+			mutex_unlock(&n->regions_lock);
 			return 0;
+		}
 		if (!ret)
 			ret = dsm_region_add(n, &msg->region, false);
 		if (ret)

@@ -123,6 +123,7 @@ struct dsm_region *dsm_node_region_get(struct dsm_node *n, u32 id, bool next);
 struct dsm_region *dsm_node_region_by_minor(struct dsm_node *n, int minor);
 struct dsm_region *dsm_node_region_by_name(struct dsm_node *n, const char *name);
 void dsm_node_region_put(struct dsm_region *r);
+bool dsm_node_region_shared(const struct dsm_region *r);
 void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info);
 
 /*
@@ -163,7 +164,7 @@ int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told);
 int dsm_node_tell(struct dsm_region *r, u64 *told, int ret);
 int dsm_node_flag_clear(struct dsm_region *r, u64 key);
 int dsm_node_acquire(struct dsm_region *r, bool merge);
-int dsm_node_release(struct dsm_region *r);
+int dsm_node_release(struct dsm_region *r, bool silent);
 int dsm_node_unclaim(struct dsm_region *r);
 int dsm_node_homes(struct dsm_region *r, struct dsm_ioc_homes *a);
 /* @count pieces of a region, of @len bytes each: the first at @offset, each @stride behind the one before; 0: one. */

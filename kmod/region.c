@@ -8,6 +8,7 @@
 #include "core/csm.h"
 #include "core/fetch.h"
 #include "core/page.h"
+#include "core/pipe.h"
 #include "core/sc.h"
 #include "shell.h"
 
@@ -367,7 +368,8 @@ static int mark(struct dsm_region *r, bool *what)
  * stays here, as the next node that is asked may forget the region.
  *
  * Context: process; waits for releases under way before that and after it, DSM_LAST_DIFFS each at most.
- * Return: 0; -EBUSY the region stays after all; -ETIMEDOUT, -EINTR releases go on.
+ * Return: 0; -EBUSY the region stays after all, or a home has acknowledged what was not sent to it yet; -ETIMEDOUT, -EINTR
+ * releases go on.
  */
 int dsm_region_settle_last(struct dsm_region *r)
 {
@@ -376,7 +378,12 @@ int dsm_region_settle_last(struct dsm_region *r)
 
 	err = err ?: dsm_regions_settle_within(n, DSM_LAST_DIFFS);
 	err = err ?: mark(r, &r->space->still);
-	return err ?: dsm_regions_settle_within(n, DSM_LAST_DIFFS);
+	err = err ?: dsm_regions_settle_within(n, DSM_LAST_DIFFS);
+	spin_lock(&n->lock);
+	if (!err && dsm_pipe_holds(n->engine, r->space->id))
+		err = -EBUSY;
+	spin_unlock(&n->lock);
+	return err;
 }
 
 /**
@@ -636,6 +643,18 @@ bool dsm_region_awaits(struct dsm_region *r)
 		}
 	}
 	return false;
+}
+
+/**
+ * dsm_node_region_shared() - do others have it open too?
+ * @r: region that is open
+ *
+ * Context: any.
+ * Return: true: files besides the caller's.
+ */
+bool dsm_node_region_shared(const struct dsm_region *r)
+{
+	return atomic_read(&r->opens) > 1;
 }
 
 /**

@@ -313,6 +313,42 @@ void dsm_step_end_flushing(struct dsm_node *n, struct dsm_actions *acts) __relea
 		dsm_flush_run(n);
 }
 
+/* Of each kind so many may lie idle: more than any step takes, and 4 MiB of twins. */
+#define IDLE_OBJECTS 1024
+static_assert(IDLE_OBJECTS > DSM_STEP_DIR + DSM_STEP_MSGS + DSM_STEP_INTERVALS + 3 * DSM_MAX_NODES);
+
+static bool trim(struct dsm_node *n, enum dsm_pool_kind kind)
+{
+	const struct dsm_pool *pool = &n->engine->pool[kind];
+	void *obj[64];
+	u32 count = 0;
+
+	spin_lock(&n->lock);
+	while (pool->count > IDLE_OBJECTS && count < ARRAY_SIZE(obj))
+		obj[count++] = dsm_pool_take(n->engine, kind);
+	spin_unlock(&n->lock);
+	while (count)
+		object_free(n, kind, obj[--count]);
+	return READ_ONCE(pool->count) > IDLE_OBJECTS;
+}
+
+/**
+ * dsm_pools_trim() - give back what lies idle beyond what steps need
+ * @n: node
+ *
+ * What ends goes to its pool: the twins of a release, the locks of a region.
+ *
+ * Context: process, no lock held; sleeps.
+ */
+void dsm_pools_trim(struct dsm_node *n)
+{
+	u32 kind;
+
+	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
+		while (READ_ONCE(n->engine->pool[kind].count) > IDLE_OBJECTS && trim(n, kind))
+			cond_resched();
+}
+
 /**
  * dsm_pools_drain() - free what is left for the next step
  * @n: node; there will be none

@@ -101,14 +101,14 @@ int dsm_release_wait(struct dsm_node *n, bool silent)
 	return wait.w.status;
 }
 
-static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait, int *status)
+static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait)
 {
 	struct dsm_actions acts;
 	bool done;
 
 	dsm_wait_init(wait);
 	dsm_step_begin(n, &acts);
-	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait->w, status);
+	done = dsm_rel_wait(n->engine, dsm_rel_request(n->engine, &acts), &wait->w, NULL);
 	dsm_step_end_flushing(n, &acts);
 	return done;
 }
@@ -122,10 +122,9 @@ static bool settle_begin(struct dsm_node *n, struct dsm_wait *wait, int *status)
 void dsm_regions_settle(struct dsm_node *n)
 {
 	struct dsm_wait wait;
-	int status;
 
-	/* What fails now belongs to a region that goes, and is nobody's. */
-	if (!settle_begin(n, &wait, &status))
+	/* What of the region that goes is lost is nobody's (dsm_rel_page_done()). */
+	if (!settle_begin(n, &wait))
 		wait_for_completion(&wait.done);
 }
 
@@ -143,7 +142,7 @@ int dsm_regions_settle_within(struct dsm_node *n, unsigned long limit)
 	long left;
 
 	/* Whoever wrote what is lost is told at its next release. */
-	if (settle_begin(n, &wait, NULL))
+	if (settle_begin(n, &wait))
 		return 0;
 	left = wait_for_completion_killable_timeout(&wait.done, limit);
 	if (left > 0)
@@ -170,12 +169,13 @@ static int wait_answer(struct dsm_node *n, struct dsm_wait *wait)
 /**
  * dsm_node_release() - bare release: what this node wrote is at its homes, and the region's
  *                      sync manager knows it
- * @r: region
+ * @r:      region
+ * @silent: as for dsm_release_wait()
  *
  * Context: process; waits killably.
  * Return: 0, -EINTR, -EHOSTDOWN, -ENOTCONN.
  */
-int dsm_node_release(struct dsm_region *r)
+int dsm_node_release(struct dsm_region *r, bool silent)
 {
 	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
@@ -184,7 +184,7 @@ int dsm_node_release(struct dsm_region *r)
 
 	if (!r->space->n_members)
 		return 0;
-	ret = dsm_release_wait(n, false);
+	ret = dsm_release_wait(n, silent);
 	if (ret)
 		return ret;
 	dsm_wait_init(&wait);

@@ -48,6 +48,7 @@ bool dsm_acq_begin(struct dsm_engine *e, struct dsm_waiter *w)
 		return false;
 	}
 	e->acq_busy = true;
+	e->acq_all = false;
 	return true;
 }
 
@@ -92,8 +93,10 @@ int dsm_acq_next(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *mor
 	u32 n = 0;
 	u16 k, i;
 
-	if (e->inval_all) {
+	/* Once: what was known when this acquire began is covered then, and nobody keeps this node here. */
+	if (e->inval_all && !e->acq_all) {
 		e->inval_all = false;
+		e->acq_all = true;
 		forget_told(e);
 		*more = true;
 		return -EUCLEAN;
@@ -155,5 +158,6 @@ void dsm_acq_end(struct dsm_engine *e, struct dsm_actions *acts)
 	}
 	w = list_first_entry(&e->acq_waiters, struct dsm_waiter, link);
 	list_del_init(&w->link);
+	e->acq_all = false;
 	dsm_act_wake(e, acts, w, 0);
 }

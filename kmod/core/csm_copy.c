@@ -13,6 +13,7 @@
 #include "csm.h"
 #include "dir.h"
 #include "fetch.h"
+#include "pipe.h"
 #include "release.h"
 
 /* Messages of one step: a page for whose home there is none stays in the sharing set, which is allowed. */
@@ -280,14 +281,6 @@ static bool may_drop(const struct dsm_engine *e, const struct dsm_page *p)
 	       !(p->flags & DSM_PF_PENDING) && dsm_engine_alive(e, p->home);
 }
 
-static u32 region_of(const struct dsm_msgbuf *m)
-{
-	struct dsm_wire_hdr hdr;
-
-	memcpy(&hdr, m->data, sizeof(hdr));
-	return le32_to_cpu(hdr.region);
-}
-
 static struct dsm_msgbuf *drop_message(struct dsm_engine *e, const struct dsm_page *p,
 				       struct dsm_msgbuf **list, u32 *n)
 {
@@ -295,7 +288,7 @@ static struct dsm_msgbuf *drop_message(struct dsm_engine *e, const struct dsm_pa
 	u32 i;
 
 	for (i = 0; i < *n; i++)
-		if (list[i]->dst == p->home && region_of(list[i]) == p->space->id)
+		if (list[i]->dst == p->home && dsm_msg_region(list[i]) == p->space->id)
 			return dsm_wire_room(list[i]) >= sizeof(__le32) ? list[i] : NULL;
 	if (*n == DROP_MSGS)
 		return NULL;

@@ -28,7 +28,7 @@ struct dsm_page;
 /* dsm_page.dir: metadata=rdma; IN also without; and one of predict=on, or of bcast=adaptive, which exclude each other. */
 #define DSM_DIR_MIGRATORY 0x8u	/* was read here, then written */
 #define DSM_DIR_IN 0x1u		/* this node is in the sharing set, as far as it knows where that is */
-#define DSM_DIR_OWNED 0x2u	/* when it came in, another node had the only copy: look before the next fetch */
+#define DSM_DIR_OWNED 0x2u	/* IN: when it came in, another had the only copy: look before fetching; else BUSY: it asks */
 #define DSM_DIR_BUSY 0x4u	/* an atomic at the word, or the question where it is, is under way */
 #define DSM_CAST_NOT 0x8u	/* the fetch under way wants the bytes themselves, and no multicast */
 

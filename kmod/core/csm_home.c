@@ -301,6 +301,23 @@ static bool is_home(const struct dsm_engine *e, const struct dsm_page *p)
 	return ((dsm_page_is_csm(p) && p->home == e->self) || dsm_page_may_move(p)) && p->state != DSM_PAGE_FREE;
 }
 
+/*
+ * May a node say that it does not use this page any more? Where homes move, what a third node said may have led it here, also
+ * if nobody here has touched the page. Whoever has the only copy has one; and who has a word leaves the set by itself.
+ */
+static bool may_drop(const struct dsm_engine *e, struct dsm_space *s, u32 idx, u16 from)
+{
+	const struct dsm_page *p;
+
+	if (!s || idx >= s->pages || s->policy.consistency != DSM_CONSISTENCY_CASHMERE ||
+	    s->policy.metadata == DSM_METADATA_RDMA)
+		return false;
+	p = dsm_env_page_find(s, idx);
+	if (!p || p->state == DSM_PAGE_FREE)
+		return dsm_policy_may_move(&s->policy);
+	return is_home(e, p) && !((p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB) && p->sharers == bit(from));
+}
+
 static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		   struct dsm_reader *r, struct dsm_actions *acts)
 {
@@ -314,10 +331,7 @@ static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hd
 	dsm_reader_take(r, &head, sizeof(head));
 	for (scan = *r; dsm_reader_left(&scan);) {
 		dsm_reader_take(&scan, &idx, sizeof(idx));
-		p = dsm_page_find(e, region, le32_to_cpu(idx));
-		/* Whoever has the only copy has one; and who has a word leaves the set by itself. */
-		if (!p || !dsm_page_is_csm(p) || dsm_page_has_word(p) || !is_home(e, p) ||
-		    ((p->state == DSM_PAGE_HO || p->state == DSM_PAGE_HB) && p->sharers == bit(from)))
+		if (!may_drop(e, dsm_space_find(e, region), le32_to_cpu(idx), from))
 			return -EPROTO;
 	}
 	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_DROP_ACK, region, le32_to_cpu(hdr->xid));
@@ -326,7 +340,7 @@ static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hd
 		dsm_reader_take(r, &idx, sizeof(idx));
 		p = dsm_page_find(e, region, le32_to_cpu(idx));
 		/* Who is home by now goes on telling it, which is allowed. */
-		if (p->home == e->self)
+		if (p && p->home == e->self)
 			p->sharers &= ~bit(from);
 		dsm_wire_put(m, &idx, sizeof(idx));
 	}

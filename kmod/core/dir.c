@@ -130,6 +130,12 @@ static struct dsm_msgbuf *message(struct dsm_engine *e, u16 to, u8 class, u8 typ
 	return m;
 }
 
+/* The question of dsm_dir_enter() is over. */
+static void told_where(struct dsm_page *p)
+{
+	p->dir &= ~(DSM_DIR_BUSY | (p->dir & DSM_DIR_IN ? 0 : DSM_DIR_OWNED));
+}
+
 /**
  * dsm_dir_enter() - get into the sharing set
  * @e:    engine
@@ -148,7 +154,8 @@ bool dsm_dir_enter(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 	if (!dsm_engine_alive(e, manager_of(p)))
 		return false;
 	if (!is_known(e, p)) {
-		p->dir |= DSM_DIR_BUSY;
+		/* Not in the set, OWNED says that it is no atomic that is under way. */
+		p->dir |= DSM_DIR_BUSY | DSM_DIR_OWNED;
 		p->xid = dsm_xid_next(e);
 		dsm_act_send(acts, message(e, manager_of(p), DSM_CLASS_REQ, DSM_MSG_CSM_WHERE, p, p->xid, &none));
 	} else if (p->dir & DSM_DIR_IN || p->space->dir.late) {
@@ -516,14 +523,14 @@ int dsm_dir_on_here(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *h
 
 	dsm_reader_take(r, &body, sizeof(body));
 	p = dsm_page_find(e, le32_to_cpu(hdr->region), le32_to_cpu(body.idx));
-	if (!p || !dsm_dir_busy(p) || p->xid != le32_to_cpu(hdr->xid) || manager_of(p) != from || !body.rkey ||
-	    le64_to_cpu(body.addr) % sizeof(u64))
+	if (!p || !dsm_dir_busy(p) || !(p->dir & DSM_DIR_OWNED) || p->xid != le32_to_cpu(hdr->xid) ||
+	    manager_of(p) != from || !body.rkey || le64_to_cpu(body.addr) % sizeof(u64))
 		return -EPROTO;
 	key = &p->space->dir.key[from];
 	if (key->rkey && (key->rkey != le32_to_cpu(body.rkey) || key->addr != le64_to_cpu(body.addr)))
 		return -EPROTO;
 	*key = (struct dsm_key){ .addr = le64_to_cpu(body.addr), .rkey = le32_to_cpu(body.rkey) };
-	p->dir &= ~DSM_DIR_BUSY;
+	told_where(p);
 	dsm_dir_enter(e, p, acts);
 	return 0;
 }
@@ -566,6 +573,6 @@ void dsm_dir_page_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node, 
 	if (!dsm_dir_busy(p) || manager_of(p) != node || p->flags & DSM_PF_UNACKED ||
 	    p->csm & (DSM_CSM_DROPPING | DSM_CSM_BREAK) || p->state == DSM_PAGE_UPG)
 		return;
-	p->dir &= ~DSM_DIR_BUSY;
+	told_where(p);
 	entered(e, p, &failed, acts);
 }

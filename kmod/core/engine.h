@@ -501,7 +501,7 @@ struct dsm_letters {
  * @log_records: records in the log
  * @inval_all:   a peer could not tell us all: the next acquire invalidates every page
  * @pull:        by peer
- * @acq_busy:    a thread is applying notices
+ * @acq_busy:    a thread is applying notices; @acq_all: and has invalidated every page
  * @acq_waiters: struct dsm_waiter: threads whose turn to apply is next
  * @ready:       struct dsm_cont: can go on now, one per dsm_engine_run()
  * @requests:    hash of struct dsm_waiter by request id
@@ -586,7 +586,7 @@ struct dsm_engine {
 	bool inval_all;
 	struct dsm_pull pull[DSM_MAX_NODES];
 
-	bool acq_busy;
+	bool acq_busy, acq_all;
 	struct list_head acq_waiters;
 
 	struct list_head ready;

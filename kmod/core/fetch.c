@@ -343,9 +343,7 @@ static bool may_grant(const struct dsm_page *p, u8 grant)
 	if (grant == DSM_GRANT_EXCLUSIVE)
 		return dsm_page_is_csm(p) && !dsm_page_has_word(p) && p->state == DSM_PAGE_FET &&
 		       p->csm & DSM_CSM_WRITER;
-	/* A break is only sent to who was granted the page. */
-	return (grant == DSM_GRANT_NONE || dsm_page_is_csm(p) || dsm_page_may_move(p)) &&
-	       !(p->csm & DSM_CSM_BREAK);
+	return grant == DSM_GRANT_NONE || dsm_page_is_csm(p) || dsm_page_may_move(p);
 }
 
 static int lose(struct dsm_engine *e, struct dsm_page *p)
@@ -472,6 +470,9 @@ int dsm_fetch_on_reply(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr
 		dsm_count_many(e, p ? p->space : NULL, pages_dropped, has_page(body.status));
 		return 0;
 	}
+	/* A break is only sent to who was granted the page. */
+	if (p->csm & DSM_CSM_BREAK && (body.grant != DSM_GRANT_EXCLUSIVE || !has_page(body.status)))
+		return -EPROTO;
 	switch (body.status) {
 	case DSM_PAGE_STATUS_MOVED:
 		return dsm_move_take(e, p, le64_to_cpu(body.ver), r, acts);

@@ -181,11 +181,8 @@ static void set_xid(struct dsm_msgbuf *m, u32 xid)
 
 static const struct dsm_policy *policy_of(struct dsm_engine *e, const struct dsm_msgbuf *m)
 {
-	struct dsm_wire_hdr hdr;
-	struct dsm_space *s;
+	struct dsm_space *s = dsm_space_find(e, dsm_msg_region(m));
 
-	memcpy(&hdr, m->data, sizeof(hdr));
-	s = dsm_space_find(e, le32_to_cpu(hdr.region));
 	dsm_assert(s);
 	return s ? &s->policy : NULL;
 }
@@ -323,6 +320,28 @@ bool dsm_pipe_stalled(struct dsm_engine *e)
 	if (e->pipe_ready >= DSM_PIPE_READY_MAX)
 		e->pipe_stalled = true;
 	return e->pipe_stalled;
+}
+
+/**
+ * dsm_pipe_holds() - do packs of a region wait to be sent?
+ * @e:      engine
+ * @region: its number
+ *
+ * Of a region whose diffs are all acknowledged there are none, unless a home has acknowledged what it was not sent.
+ *
+ * Context: engine lock held.
+ * Return: true: the region's twins and keys are wanted still.
+ */
+bool dsm_pipe_holds(const struct dsm_engine *e, u32 region)
+{
+	const struct dsm_msgbuf *m;
+	u32 home;
+
+	for (home = 0; e->pipe_ready && home < e->n_nodes; home++)
+		for (m = e->pipe[home].ready; m; m = m->next)
+			if (dsm_msg_region(m) == region)
+				return true;
+	return false;
 }
 
 /**

@@ -39,6 +39,15 @@ struct dsm_pack {
 	u32 filled;
 };
 
+/* The region that a message is about. */
+static inline u32 dsm_msg_region(const struct dsm_msgbuf *m)
+{
+	struct dsm_wire_hdr hdr;
+
+	memcpy(&hdr, m->data, sizeof(hdr));
+	return le32_to_cpu(hdr.region);
+}
+
 /* ---- building: needs no lock ---- */
 static inline void dsm_pack_init(struct dsm_pack *k, struct dsm_space *s, u16 home)
 {
@@ -69,6 +78,8 @@ struct dsm_msgbuf *dsm_pack_close(struct dsm_pack *k);
 void dsm_pipe_send(struct dsm_engine *e, struct dsm_pack *k, struct dsm_actions *acts);
 /* No more pages are to be flushed for now; acts->flush comes when they are. */
 bool dsm_pipe_stalled(struct dsm_engine *e);
+/* Packs of this region wait to be sent, though all its diffs are acknowledged: by a home that was not sent them. */
+bool dsm_pipe_holds(const struct dsm_engine *e, u32 region);
 /* Is pack @xid (any number) under way there? */
 bool dsm_pipe_awaits(struct dsm_engine *e, u16 home, u32 xid);
 /* One message of it is acknowledged. */

@@ -503,6 +503,7 @@ static void wake_waiters(struct dsm_engine *e, const struct dsm_rel *rel, struct
 				e->rel_err = 0;
 			}
 			list_del_init(&w->link);
+			w->target = 0;
 			dsm_act_wake(e, acts, w, w->status);
 		}
 	}
@@ -550,7 +551,8 @@ void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int er
 	dsm_assert(rel->pending);
 	if (ver && !dsm_page_is_csm(p))
 		add_note(e, rel, p, ver);
-	if (err)
+	/* A region that goes is nobody's: who else releases has lost nothing. */
+	if (err && !p->space->closing)
 		rel->err = err;
 	if (!--rel->pending)
 		advance(e, acts);

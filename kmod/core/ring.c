@@ -256,7 +256,7 @@ u32 dsm_ring_apply(struct dsm_engine *e, struct dsm_page **out, u32 max, bool *m
 			if (p && dsm_page_notice(e, p, le64_to_cpu(notice.ver)))
 				out[n++] = p;
 		}
-	*more |= n == max || e->inval_all;
+	*more |= n == max || (e->inval_all && !e->acq_all);
 	return n;
 }
 

@@ -92,9 +92,11 @@ struct dsm_waiter *dsm_request_find(struct dsm_engine *e, u32 xid)
  */
 bool dsm_waiter_cancel(struct dsm_engine *e, struct dsm_waiter *w)
 {
-	(void)e;
 	if (w->done)
 		return false;
+	/* An earlier release failed, and only this thread was to be told. */
+	if (w->target && w->status)
+		e->rel_err = w->status;
 	if (w->xid)
 		hlist_del_init(&w->by_xid);
 	w->xid = 0;

@@ -168,6 +168,12 @@ err_free:
 	return ret;
 }
 
+/* Others use the region: who exits hears of no error, so what was lost is theirs to be told. */
+static bool others_hear(const struct dsm_region *r, const struct file *file)
+{
+	return dsm_node_region_shared(r) || (file && file_count(file) > 1);
+}
+
 /*
  * Every close of a descriptor, also at exit. A killed process has taken its signal by then, and waits
  * for answers hardly at all (wait_at_exit()); what it could not send stays dirty here and goes out with the next release.
@@ -180,7 +186,7 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 
 	if (!r)
 		return 0;
-	ret = dsm_node_release(r);
+	ret = dsm_node_release(r, current->flags & PF_EXITING && others_hear(r, file));
 	/*
 	 * Not for a thread that ends by itself, with a table of files of its own: others may be in a call. A program that
 	 * makes way for another (O_CLOEXEC) has ended all its other threads.
@@ -195,7 +201,7 @@ static void end_file(struct dsm_file *f)
 	struct dsm_region *r = attached(f);
 
 	if (r) {
-		dsm_node_release(r);
+		dsm_node_release(r, others_hear(r, NULL));
 		dsm_node_owner_gone(r, f->id, 0, f->opener);
 		detach(r);
 	}
@@ -294,7 +300,7 @@ static int chardev_fsync(struct file *file, loff_t start, loff_t last, int datas
 {
 	struct dsm_region *r = dsm_chardev_attach(file);
 
-	return IS_ERR(r) ? PTR_ERR(r) : dsm_node_release(r);
+	return IS_ERR(r) ? PTR_ERR(r) : dsm_node_release(r, false);
 }
 
 /* posix_fadvise() and madvise(). WILLNEED is a prefetch; other advice changes nothing. */

@@ -176,7 +176,7 @@ int dsm_ioctl_acquire(struct dsm_ioctl_call *c)
  */
 int dsm_ioctl_release(struct dsm_ioctl_call *c)
 {
-	return c->arg.plain.flags ? -EINVAL : dsm_node_release(c->region);
+	return c->arg.plain.flags ? -EINVAL : dsm_node_release(c->region, false);
 }
 
 /**

@@ -69,7 +69,7 @@ int dsm_table_mmap(struct dsm_mm *mm, struct file *file, struct vm_area_struct *
 	if (vma->vm_pgoff - DSM_TABLE_PGOFF > mm->table_pages ||
 	    vma_pages(vma) > mm->table_pages - (vma->vm_pgoff - DSM_TABLE_PGOFF))
 		return -ENXIO;
-	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP | (mm->own ? VM_DONTCOPY : 0), VM_MAYEXEC);
 	vma->vm_private_data = mm;
 	vma->vm_ops = &table_vm_ops;
 	return 0;
