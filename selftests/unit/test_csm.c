@@ -480,6 +480,43 @@ static void messages_out_of_place_are_refused(void **state)
 	assert_int_equal(sharers(0), 1u << B | 1u << C);
 }
 
+/* The page would be wanted back for ever, and no release of this node ended any more. */
+static void reg_only_the_grant_follows_a_break(void **state)
+{
+	static const u8 status[] = { DSM_PAGE_STATUS_NACK, DSM_PAGE_STATUS_HOME, DSM_PAGE_STATUS_GONE, DSM_PAGE_STATUS_ZERO };
+	struct dsm_wire_page body = { .home = cpu_to_le16(C) };
+	struct dsm_msgbuf *m;
+	u32 i;
+
+	w.held[DSM_MSG_FETCH] = true;
+	assert_int_equal(world_fault(B, 0, true), DSM_PAGE_NONE);
+	assert_int_equal(send(B, A, DSM_MSG_CSM_BREAK, 0, false), 0);
+	for (i = 0; i < ARRAY_SIZE(status); i++) {
+		body.status = status[i];
+		m = world_forge(DSM_MSG_PAGE, WORLD_REGION, world_page(B, 0)->xid);
+		dsm_wire_put(m, &body, sizeof(body));
+		assert_int_equal(world_inject(B, A, m), -EPROTO);
+		assert_int_equal(state_of(B, 0), DSM_PAGE_FET);
+	}
+	world_drop_at(0);
+}
+
+/* What somebody said of a home that moves leads to a node that has not touched the page: it is nobody's fault there. */
+static void reg_a_page_that_may_move_is_dropped_anywhere(void **state)
+{
+	u16 i;
+
+	assert_int_equal(send_list(C, B, DSM_MSG_CSM_DROP, 1, 3), -EPROTO);
+	for (i = 0; i < 3; i++)
+		w.node[i].space.policy.home = DSM_HOME_MIGRATE;
+	assert_int_equal(send_list(C, B, DSM_MSG_CSM_DROP, 1, WORLD_PAGES), -EPROTO);
+	w.held[DSM_MSG_CSM_DROP_ACK] = true;
+	assert_int_equal(send_list(C, B, DSM_MSG_CSM_DROP, 1, 3), 0);
+	world_run();
+	assert_int_equal(world_count(DSM_MSG_CSM_DROP_ACK), 1);
+	world_drop_at(0);
+}
+
 static void other_regions_messages_are_refused(void **state)
 {
 	u16 i;
@@ -516,6 +553,8 @@ int main(void)
 		T(a_lost_home_ends_being_exclusive),
 		T(fetches_that_wait_end_with_their_region),
 		T(messages_out_of_place_are_refused),
+		T(reg_only_the_grant_follows_a_break),
+		T(reg_a_page_that_may_move_is_dropped_anywhere),
 		T(other_regions_messages_are_refused),
 	};
 

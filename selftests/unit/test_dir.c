@@ -269,6 +269,8 @@ static void words_are_where_their_manager_says_once(void **state)
 	assert_int_equal(w.xfer->kind, DSM_XFER_KIND_DIR);
 	assert_int_equal(w.xfer->remote, 0x5000 + 8);
 	assert_int_equal(world_count(DSM_MSG_FETCH), 0);
+	/* Nobody is asked now: the atomic is not over because its manager says so. */
+	assert_int_equal(here(B, 1, p->xid, 51), -EPROTO);
 	free(w.xfer);
 	w.xfer = NULL;
 	/* Not asked for any more. */

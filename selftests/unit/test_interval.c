@@ -400,6 +400,31 @@ static void reg_log_of_a_node_that_never_acquires_has_its_cap_too(void **state)
 	assert_int_equal(b->applied[A], 40);
 }
 
+/* A peer that says again and again that everything may have changed keeps nobody here. */
+static void reg_an_acquire_invalidates_all_pages_once(void **state)
+{
+	struct dsm_engine *b = world_engine(B);
+	struct dsm_page *out[DSM_NOTICES_PER_RECORD];
+	struct dsm_waiter waiter;
+	u32 i;
+	bool more;
+
+	for (i = 0; i < 2; i++) {
+		dsm_waiter_init(&waiter);
+		b->inval_all = true;
+		assert_true(dsm_acq_begin(b, &waiter));
+		assert_int_equal(dsm_acq_next(b, out, ARRAY_SIZE(out), &more), -EUCLEAN);
+		assert_true(more);
+		b->inval_all = true;
+		assert_int_equal(dsm_acq_next(b, out, ARRAY_SIZE(out), &more), 0);
+		assert_false(more);
+		/* The next one does. */
+		assert_true(dsm_acq_needed(b));
+		dsm_acq_end(b, world_begin(B));
+		world_end(B);
+	}
+}
+
 /* A number that wraps would have a log without end behind it. */
 static void reg_times_beyond_any_interval_are_refused(void **state)
 {
@@ -607,6 +632,7 @@ int main(void)
 		T(start3, lost_node_is_not_waited_for_in_the_log),
 		T(start3, log_over_its_cap_forgets_and_who_lacks_it_invalidates),
 		T(start2, reg_log_of_a_node_that_never_acquires_has_its_cap_too),
+		T(start2, reg_an_acquire_invalidates_all_pages_once),
 		T(start2, reg_times_beyond_any_interval_are_refused),
 		T(start3, reg_time_of_a_node_never_met_is_taken),
 		T(start2, peer_that_comes_up_is_taken_to_know_nothing),

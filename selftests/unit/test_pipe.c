@@ -212,6 +212,8 @@ static void no_more_packs_are_under_way_than_the_depth(void **state)
 		world_release_begin(B);
 		world_run();
 		for (i = 20; i; i--) {
+			assert_int_equal(dsm_pipe_holds(world_engine(B), WORLD_REGION), i > depth);
+			assert_false(dsm_pipe_holds(world_engine(B), WORLD_REGION + 1));
 			assert_int_equal(world_count(DSM_MSG_DIFF), min_t(u32, i, depth));
 			assert_int_equal(world_engine(B)->pipe[A].under_way, min_t(u32, i, depth));
 			world_deliver(DSM_MSG_DIFF);

@@ -459,6 +459,43 @@ static void who_asks_only_when_leaves_the_error_to_others(void **state)
 	assert_int_equal(world_release(B), 0);
 }
 
+/* Who hears of one release's failure while it waits for a later one, and gives up, has told nobody. */
+static void reg_who_gives_up_leaves_the_error_to_others(void **state)
+{
+	struct dsm_waiter waiter;
+	int status = 1;
+
+	world_store(B, 0, 0, 1);
+	w.hold_flush = true;
+	world_release_begin(B);
+	world_store(B, 2, 0, 1);
+	world_release_begin(B);
+	assert_false(wait_for(B, 2, &waiter, &status));
+	world_lose(A);
+	w.hold_flush = false;
+	w.held[DSM_MSG_DIFF] = true;
+	world_run();
+	assert_false(waiter.done);
+	assert_true(dsm_waiter_cancel(world_engine(B), &waiter));
+	w.held[DSM_MSG_DIFF] = false;
+	world_run();
+	assert_int_equal(world_release(B), -EHOSTDOWN);
+	assert_int_equal(world_release(B), 0);
+}
+
+static void reg_what_is_lost_of_a_region_that_goes_is_nobodys(void **state)
+{
+	world_store(B, 0, 0, 1);
+	w.held[DSM_MSG_DIFF] = true;
+	world_release_begin(B);
+	world_run();
+	w.node[B].space.closing = true;
+	world_lose(A);
+	world_run();
+	assert_int_equal(world_engine(B)->rel_done, 1);
+	assert_int_equal(world_release(B), 0);
+}
+
 static void error_nobody_waited_for_is_told_once(void **state)
 {
 	struct dsm_waiter waiter;
@@ -562,6 +599,8 @@ int main(void)
 		cmocka_unit_test(home_lost_at_each_step_of_a_flush),
 		T(start2, every_waiter_of_a_failed_release_is_told),
 		T(start2, who_asks_only_when_leaves_the_error_to_others),
+		T(start3, reg_who_gives_up_leaves_the_error_to_others),
+		T(start2, reg_what_is_lost_of_a_region_that_goes_is_nobodys),
 		T(start2, error_nobody_waited_for_is_told_once),
 		T(start2, reg_error_nobody_waited_for_is_told_to_who_has_to_wait),
 		T(start2, reg_errors_of_two_releases_are_told_once),
