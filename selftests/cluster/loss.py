@@ -211,6 +211,29 @@ def killed_during_a_release(c):
     work_goes_on(c)
 
 
+def lost_behind_an_unlock(c):
+    """What an unlock left to be written is lost while nobody waits: a process that ends in between is not who is told."""
+    *rest, victim = living(c)
+    keys = range(6)
+    with region(c, "1M", "home=rr") as name, actors(name, *rest) as others, \
+            actors(name, rest[0]) as (sibling,), actors(name, victim) as (v,):
+        a, b = others[0], others[-1]
+        for key in keys:
+            a.want(0, "lock", key, thread=key)
+        a.want(0, "write", len(rest) * PAGE, 7)
+        for key in keys:
+            a.want(0, "unlock", key, thread=key)
+        with dying(victim):
+            pass
+        check_loss_is_reported(c, rest, v.id)
+        # Of a key that the dead managed no token comes.
+        expect(0 in [b.call("lock", key, thread=key) for key in keys], "no lock was handed over")
+        sibling.leave()
+        a.want(-errno.EHOSTDOWN, "release")
+        a.want(0, "release")
+    work_goes_on(c)
+
+
 def check_sampled(watchers, letter, before):
     """Each has read the counters some times more; how often so far."""
     for watcher in watchers:
