@@ -501,7 +501,8 @@ struct dsm_letters {
  * @log_records: records in the log
  * @inval_all:   a peer could not tell us all: the next acquire invalidates every page
  * @pull:        by peer
- * @acq_busy:    a thread is applying notices; @acq_all: and has invalidated every page
+ * @acq_busy:    a thread is applying notices
+ * @acq_all:     and has invalidated every page
  * @acq_waiters: struct dsm_waiter: threads whose turn to apply is next
  * @ready:       struct dsm_cont: can go on now, one per dsm_engine_run()
  * @requests:    hash of struct dsm_waiter by request id
@@ -574,8 +575,7 @@ struct dsm_engine {
 	u32 wr_runs_max;
 	struct dsm_pipe pipe[DSM_MAX_NODES];
 	u32 pipe_ready;
-	bool pipe_alone;
-	bool pipe_stalled;
+	bool pipe_alone, pipe_stalled;
 
 	struct list_head log[DSM_MAX_NODES];
 	u64 known[DSM_MAX_NODES];
