@@ -7,8 +7,8 @@ import hashlib
 import os
 import time
 
-from scene import (CALL_SECONDS, actors, agreeing, all_told, counters, expect, join_ranks, ranks, region,
-                   slow_disk, start_ranks)
+from scene import (CALL_SECONDS, actors, agreeing, all_told, counters, expect, join_anew, join_ranks, leave, living,
+                   make_region, ranks, region, slow_disk, start_ranks)
 from vm import clock
 
 PAGE = 4096
@@ -533,6 +533,25 @@ def regions_made_while_a_node_joins(c):
     with actors(newest, node) as (a,):
         a.want(0, "write", 0, 1)
     node.sh(f"for name in {' '.join(made)}; do dsmctl region destroy $name || exit; done")
+
+
+def ids_of_regions_are_not_used_again(c):
+    """Also by a node that joined when a region was gone, and coordinates now: others may know of pages of that one."""
+    first, second = living(c)
+
+    def made_by(node):
+        name = make_region(c, "1M", nodes=[node])
+        listed = json.loads(node.check(["dsmctl", "region", "list", "--json"]).out)
+        node.wait_for(["dsmctl", "region", "destroy", name], CALL_SECONDS)
+        return next(r["id"] for r in listed if r["name"] == name)
+
+    leave(second)
+    before = made_by(first)
+    join_anew(c, second)
+    leave(first)
+    after = made_by(second)
+    join_anew(c, first)
+    expect(after > before, f"region {before} is gone, and {after} was made then")
 
 
 def unload_leaves_nothing_and_load_works_again(c):
