@@ -168,7 +168,7 @@ err_free:
 	return ret;
 }
 
-/* Others use the region: who exits hears of no error, so what was lost is theirs to be told. */
+/* Others use the region: who exits or makes way for another program hears of no error, so what was lost is theirs to be told. */
 static bool others_hear(const struct dsm_region *r, const struct file *file)
 {
 	return dsm_node_region_shared(r) || (file && file_count(file) > 1);
@@ -186,7 +186,7 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 
 	if (!r)
 		return 0;
-	ret = dsm_node_release(r, current->flags & PF_EXITING && others_hear(r, file));
+	ret = dsm_node_release(r, (current->flags & PF_EXITING || current->in_execve) && others_hear(r, file));
 	/*
 	 * Not for a thread that ends by itself, with a table of files of its own: others may be in a call. A program that
 	 * makes way for another (O_CLOEXEC) has ended all its other threads.

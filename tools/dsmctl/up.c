@@ -39,6 +39,8 @@ static void on_stop(void (*what)(int))
 	struct sigaction old;
 	size_t i;
 
+	/* Who started this may ignore it: then it could not be told how ssh ended. */
+	signal(SIGCHLD, SIG_DFL);
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(numbers[i], &act, NULL);

@@ -277,13 +277,19 @@ static void attend(struct run *run)
 
 static int watch_signals(void)
 {
+	static const int passed_on[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old;
 	sigset_t set;
+	size_t i;
 
 	sigemptyset(&set);
+	/* Who started this may ignore it: then no child that ends would be told of. */
+	signal(SIGCHLD, SIG_DFL);
 	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	/* What is ignored, as by nohup, is so on all machines. */
+	for (i = 0; i < sizeof(passed_on) / sizeof(*passed_on); i++)
+		if (!sigaction(passed_on[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaddset(&set, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC);

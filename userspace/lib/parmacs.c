@@ -124,9 +124,7 @@ static void cond_init(dsm_parmacs_cond *c)
 /* Each process would wait at its own. */
 static void must_be_shared(const void *at, const char *what)
 {
-	const char *mode = getenv("DSM_STATICS");
-
-	if (ranks == 1 || (uintptr_t)at - (uintptr_t)d->base < d->bytes || (mode && !strcmp(mode, "shared")))
+	if (ranks == 1 || (uintptr_t)at - (uintptr_t)d->base < d->bytes || parmacs_statics_hold(at))
 		return;
 	parmacs_die("the %s at %p is not in shared memory: take it from G_MALLOC, or set DSM_STATICS=shared", what, at);
 }

@@ -84,6 +84,8 @@ DSM_HIDDEN void parmacs_roi_end(void);
 DSM_HIDDEN void parmacs_statics_fix(char **argv);
 /* Rank 0: what the next CREATE gives to the workers; 0: nothing. */
 DSM_HIDDEN uint64_t parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *program);
+/* Are statics, of which this is one, in shared memory, or will they be? */
+DSM_HIDDEN bool parmacs_statics_hold(const void *at);
 /* Rank 0: no worker of an earlier CREATE runs. */
 DSM_HIDDEN void parmacs_statics_forget(struct dsm *d);
 /* Other ranks: take them. @running: workers of an earlier CREATE may run here. */

@@ -42,6 +42,8 @@ static struct {
 } given;
 /* Of rank 0: where the statics are one for all, or NULL. */
 static struct parmacs_statics *placed;
+/* Of any rank: the same. */
+static const struct parmacs_statics *mapped;
 
 static const char zero[HEAP_PAGE];
 
@@ -237,6 +239,7 @@ static void map_shared(struct dsm *d, const struct parmacs_statics *s)
 	if (mmap(base, s->pages * HEAP_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, d->fd,
 		 (off_t)(s->shared - (uintptr_t)d->base)) != base)
 		parmacs_die("the statics of %s: %s", d->path, strerror(errno));
+	mapped = s;
 }
 
 /* From here on there is one of each, for all ranks. */
@@ -254,6 +257,19 @@ static uint64_t give_pages(struct dsm *d, const struct parmacs_statics *head)
 	map_shared(d, s);
 	placed = s;
 	return (uintptr_t)s;
+}
+
+static bool will_be_shared(void)
+{
+	const char *mode = getenv("DSM_STATICS");
+
+	return mode && !strcmp(mode, "shared");
+}
+
+/* Before they are placed only rank 0 runs, whose environment says where they will be. */
+bool parmacs_statics_hold(const void *at)
+{
+	return mapped ? (uintptr_t)at - (uintptr_t)page_at(mapped, 0) < mapped->pages * HEAP_PAGE : will_be_shared();
 }
 
 uint64_t parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *program)
