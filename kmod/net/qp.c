@@ -134,7 +134,8 @@ static int cqs_create(struct dsm_qp *qp)
 }
 
 /*
- * No device tells how much a work request can hold: ask for less until it agrees. B's hold no bytes.
+ * No device tells how much a work request can hold: ask for less until it agrees, and believe what it then says that it gives:
+ * mlx4 agrees, and gives nothing to queue pairs of the kernel. B's hold no bytes.
  */
 static int create_qp(struct dsm_qp *qp, const struct ib_qp_init_attr *wanted)
 {
@@ -149,7 +150,7 @@ static int create_qp(struct dsm_qp *qp, const struct ib_qp_init_attr *wanted)
 		attr.cap.max_inline_data = bytes;
 		err = rdma_create_qp(qp->id, pd, &attr);
 		if (!err)
-			qp->inline_bytes = bytes;
+			qp->inline_bytes = min(bytes, attr.cap.max_inline_data);
 		if (err != -EINVAL || !bytes)
 			return err;
 		bytes = bytes > DSM_HDR_BYTES ? bytes / 2 : 0;
