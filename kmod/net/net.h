@@ -130,10 +130,12 @@ enum dsm_why { DSM_WHY_FLUSH, DSM_WHY_DISCONNECT, DSM_WHY_CAUSE };
  * @keep:  belongs to the peer and is used again: not freed when it was sent
  * @busy:  @keep only: the device may still read it; peer lock
  * @pool:  where it came from
+ * @frame: msg.sink, referenced until it is lent: the region may go while a peer that withholds credits keeps the request here
  */
 struct dsm_net_tx {
 	struct dsm_msgbuf msg;
 	mempool_t *pool;
+	struct page *frame;
 	struct ib_sge sge[2];
 	u8 mech;
 	bool keep;
@@ -673,6 +675,7 @@ void dsm_send_exit(void);
 mempool_t *dsm_send_pool(void);
 struct dsm_net_tx *dsm_send_tx_new(struct dsm_net *net, gfp_t gfp);
 struct dsm_net_tx *dsm_send_tx_keep(struct dsm_net *net, u8 type);
+void dsm_send_frame_put(struct dsm_net_tx *tx);
 void dsm_send_tx_free(struct dsm_net_tx *tx);
 void dsm_send_beat(struct dsm_peer *peer);
 void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid);

@@ -113,6 +113,19 @@ static struct dsm_net_tx *to_tx(struct dsm_msgbuf *msg)
 }
 
 /**
+ * dsm_send_frame_put() - a request that waited is staged: a sink that was lent has a reference of its own
+ * @tx: message
+ *
+ * Context: any.
+ */
+void dsm_send_frame_put(struct dsm_net_tx *tx)
+{
+	if (tx->frame)
+		put_page(tx->frame);
+	tx->frame = NULL;
+}
+
+/**
  * dsm_send_tx_free() - free a message and drop its page
  * @tx: message that the device does not own
  *
@@ -122,6 +135,7 @@ void dsm_send_tx_free(struct dsm_net_tx *tx)
 {
 	if (tx->msg.page)
 		put_page(tx->msg.page);
+	dsm_send_frame_put(tx);
 	mempool_free(tx, tx->pool);
 }
 
@@ -481,6 +495,10 @@ static void queue_all(struct dsm_peer *peer, struct dsm_msgbuf *list)
 
 	for (; list; list = next) {
 		next = list->next;
+		if (list->sink) {
+			to_tx(list)->frame = list->sink;
+			get_page(to_tx(list)->frame);
+		}
 		b = backlog_of(peer, list);
 		added |= BIT(b - peer->backlog);
 		backlog_add(b, list);

@@ -218,12 +218,15 @@ static void stage_reg(struct dsm_qp *qp, struct dsm_net_tx *tx)
 {
 	struct dsm_msgbuf *msg = &tx->msg;
 	struct ib_reg_wr reg;
+	bool made = true;
 
 	if (msg->data[0] == DSM_MSG_RING)
 		dsm_bulk_offer(qp->peer, &reg);
-	else if (!msg->sink || !dsm_sink_lend(qp->peer, &msg, 1, &reg))
-		return;
-	add_reg(qp, &reg);
+	else
+		made = msg->sink && dsm_sink_lend(qp->peer, &msg, 1, &reg);
+	dsm_send_frame_put(tx);
+	if (made)
+		add_reg(qp, &reg);
 }
 
 /* Likewise for those that go together: one sink for all that want one. */
@@ -238,6 +241,8 @@ static void stage_shared_reg(struct dsm_qp *qp, struct dsm_msgbuf *list)
 			msg[n++] = list;
 	if (n && dsm_sink_lend(qp->peer, msg, n, &reg))
 		add_reg(qp, &reg);
+	while (n)
+		dsm_send_frame_put(container_of(msg[--n], struct dsm_net_tx, msg));
 }
 
 /* The last work request of an answer that brings a page. */
