@@ -452,6 +452,7 @@ void dsm_region_remove(struct dsm_region *r)
 	free_pages_of(r);
 	dsm_mm_destroy(r->mm);
 	dsm_node_region_put(r);
+	dsm_pools_trim(n);
 }
 
 /**

@@ -230,8 +230,9 @@ void dsm_wait_init(struct dsm_wait *wait);
 /* What steps take their objects from; of all nodes. */
 int dsm_pools_init(void);
 void dsm_pools_exit(void);
-/* There will be no more steps. */
+/* Give back what lies idle beyond what steps need. */
 void dsm_pools_trim(struct dsm_node *n);
+/* There will be no more steps. */
 void dsm_pools_drain(struct dsm_node *n);
 /* Take the engine lock with full pools. */
 u64 dsm_step_begin(struct dsm_node *n, struct dsm_actions *acts) __acquires(&n->lock);

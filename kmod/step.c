@@ -317,7 +317,7 @@ void dsm_step_end_flushing(struct dsm_node *n, struct dsm_actions *acts) __relea
 #define IDLE_OBJECTS 1024
 static_assert(IDLE_OBJECTS > DSM_STEP_DIR + DSM_STEP_MSGS + DSM_STEP_INTERVALS + 3 * DSM_MAX_NODES);
 
-static bool trim(struct dsm_node *n, enum dsm_pool_kind kind)
+static void trim(struct dsm_node *n, enum dsm_pool_kind kind)
 {
 	const struct dsm_pool *pool = &n->engine->pool[kind];
 	void *obj[64];
@@ -329,7 +329,6 @@ static bool trim(struct dsm_node *n, enum dsm_pool_kind kind)
 	spin_unlock(&n->lock);
 	while (count)
 		object_free(n, kind, obj[--count]);
-	return READ_ONCE(pool->count) > IDLE_OBJECTS;
 }
 
 /**
@@ -345,8 +344,10 @@ void dsm_pools_trim(struct dsm_node *n)
 	u32 kind;
 
 	for (kind = 0; kind < DSM_POOL_COUNT; kind++)
-		while (READ_ONCE(n->engine->pool[kind].count) > IDLE_OBJECTS && trim(n, kind))
+		while (READ_ONCE(n->engine->pool[kind].count) > IDLE_OBJECTS) {
+			trim(n, kind);
 			cond_resched();
+		}
 }
 
 /**

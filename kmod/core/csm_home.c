@@ -305,11 +305,11 @@ static bool is_home(const struct dsm_engine *e, const struct dsm_page *p)
  * May a node say that it does not use this page any more? Where homes move, what a third node said may have led it here, also
  * if nobody here has touched the page. Whoever has the only copy has one; and who has a word leaves the set by itself.
  */
-static bool may_drop(const struct dsm_engine *e, struct dsm_space *s, u32 idx, u16 from)
+static bool takes_drop(const struct dsm_engine *e, struct dsm_space *s, u32 idx, u16 from)
 {
 	const struct dsm_page *p;
 
-	if (!s || idx >= s->pages || s->policy.consistency != DSM_CONSISTENCY_CASHMERE ||
+	if (idx >= s->pages || s->policy.consistency != DSM_CONSISTENCY_CASHMERE ||
 	    s->policy.metadata == DSM_METADATA_RDMA)
 		return false;
 	p = dsm_env_page_find(s, idx);
@@ -321,7 +321,7 @@ static bool may_drop(const struct dsm_engine *e, struct dsm_space *s, u32 idx, u
 static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 		   struct dsm_reader *r, struct dsm_actions *acts)
 {
-	u32 region = le32_to_cpu(hdr->region);
+	struct dsm_space *s = dsm_space_find(e, le32_to_cpu(hdr->region));
 	struct dsm_wire_direct head;
 	struct dsm_reader scan;
 	struct dsm_msgbuf *m;
@@ -331,14 +331,14 @@ static int on_drop(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hd
 	dsm_reader_take(r, &head, sizeof(head));
 	for (scan = *r; dsm_reader_left(&scan);) {
 		dsm_reader_take(&scan, &idx, sizeof(idx));
-		if (!may_drop(e, dsm_space_find(e, region), le32_to_cpu(idx), from))
+		if (!s || !takes_drop(e, s, le32_to_cpu(idx), from))
 			return -EPROTO;
 	}
-	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_DROP_ACK, region, le32_to_cpu(hdr->xid));
+	m = dsm_msg_new(e, from, DSM_CLASS_RSP, DSM_MSG_CSM_DROP_ACK, le32_to_cpu(hdr->region), le32_to_cpu(hdr->xid));
 	dsm_wire_put(m, &head, sizeof(head));
 	while (dsm_reader_left(r)) {
 		dsm_reader_take(r, &idx, sizeof(idx));
-		p = dsm_page_find(e, region, le32_to_cpu(idx));
+		p = dsm_env_page_find(s, le32_to_cpu(idx));
 		/* Who is home by now goes on telling it, which is allowed. */
 		if (p && p->home == e->self)
 			p->sharers &= ~bit(from);

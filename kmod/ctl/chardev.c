@@ -168,12 +168,6 @@ err_free:
 	return ret;
 }
 
-/* Others use the region: who exits or makes way for another program hears of no error, so what was lost is theirs to be told. */
-static bool others_hear(const struct dsm_region *r, const struct file *file)
-{
-	return dsm_node_region_shared(r) || (file && file_count(file) > 1);
-}
-
 /*
  * Every close of a descriptor, also at exit. A killed process has taken its signal by then, and waits
  * for answers hardly at all (wait_at_exit()); what it could not send stays dirty here and goes out with the next release.
@@ -182,11 +176,14 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 {
 	struct dsm_file *f = file->private_data;
 	struct dsm_region *r = attached(f);
+	bool hears;
 	int ret;
 
 	if (!r)
 		return 0;
-	ret = dsm_node_release(r, (current->flags & PF_EXITING || current->in_execve) && others_hear(r, file));
+	/* Who exits or makes way for another program hears of no error: what was lost is told to others who use the region. */
+	hears = !(current->flags & PF_EXITING) && !current->in_execve;
+	ret = dsm_node_release(r, !hears && (dsm_node_region_shared(r) || file_count(file) > 1));
 	/*
 	 * Not for a thread that ends by itself, with a table of files of its own: others may be in a call. A program that
 	 * makes way for another (O_CLOEXEC) has ended all its other threads.
@@ -201,7 +198,7 @@ static void end_file(struct dsm_file *f)
 	struct dsm_region *r = attached(f);
 
 	if (r) {
-		dsm_node_release(r, others_hear(r, NULL));
+		dsm_node_release(r, dsm_node_region_shared(r));
 		dsm_node_owner_gone(r, f->id, 0, f->opener);
 		detach(r);
 	}

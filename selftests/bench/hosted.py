@@ -404,7 +404,8 @@ def files():
 def main():
     """All of them; True if all was well."""
     return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), members(),
-                checked_once(), replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.hopeless(), late(), nodes(), lower(), files()])
+                checked_once(), replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.hopeless(), late(),
+                nodes(), lower(), files()])
 
 
 if __name__ == "__main__":

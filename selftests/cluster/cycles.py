@@ -11,7 +11,7 @@ import collections
 import re
 
 import parts
-from scene import comes, expect, living, status, until
+from scene import actors, comes, counters, expect, living, region, status, until
 from wire import check_no_rnr
 
 VCS = 4			# connections per pair of nodes
@@ -25,6 +25,8 @@ KINDS = ("MemFree", "Active", "Inactive", "Unevictable", "Slab", "PageTables", "
 FRAGMENTS = 64
 # Areas of addresses that are free are kept until there are many.
 LAZY = ("vmap_area",)
+PAGE = 4096
+IDLE = 1024	# twins that a node keeps for the next release
 # Gives back what processors and caches keep for later. Without slabs of its own that are in part free, a processor
 # has one that counts as full.
 EMPTY = ("for f in /sys/kernel/slab/*/cpu_partial; do echo 0 > $f; done; sync; echo 3 > /proc/sys/vm/drop_caches; "
@@ -74,6 +76,19 @@ def left(before, now, most):
     if now.pages - before.pages > most + FRAGMENTS:
         said.append(f"{now.pages - before.pages} more pages")
     return ", ".join(said)
+
+
+def twins_go_back(c, many=6000):
+    """Those of a large release, but for a few that the next ones take."""
+    writer = c.nodes[1]
+    before = take_stock(writer).pages
+    with region(c, "64M", "home=block") as name, actors(name, writer) as (a,):
+        a.want(0, "fill", 0, many, PAGE, 1)
+        a.want(0, "release")
+        expect(counters(writer, name)["twins"] >= many, f"{counters(writer, name)['twins']} twins of {many} pages")
+    # Some is freed only after a grace period.
+    expect(comes(lambda: take_stock(writer).pages - before <= IDLE + FRAGMENTS),
+           f"{take_stock(writer).pages - before} more pages than before {many} twins")
 
 
 def queue_pairs(node):

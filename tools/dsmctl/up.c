@@ -39,8 +39,6 @@ static void on_stop(void (*what)(int))
 	struct sigaction old;
 	size_t i;
 
-	/* Who started this may ignore it: then it could not be told how ssh ended. */
-	signal(SIGCHLD, SIG_DFL);
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(numbers[i], &act, NULL);
@@ -197,6 +195,8 @@ int cmd_up(int argc, char **argv)
 	ret = read_hosts(argv[1], hosts, &count);
 	if (ret)
 		return ret;
+	/* Who started this may ignore it: then it could not be told how ssh ended. */
+	signal(SIGCHLD, SIG_DFL);
 	on_stop(stop);
 	for (up = 0; up < count && !stopped; up++)
 		if (!join(hosts, up))
