@@ -18,7 +18,6 @@
 
 #define THREADS_MAX 64
 #define OPTIONS_MAX 16	/* of a program */
-#define FRAME_OPTIONS 6	/* of every program, with long names */
 
 static const char *const size_names[APP_SIZES] = { "tiny", "small", "paper" };
 
@@ -228,8 +227,8 @@ static enum app_size size_by_name(const char *name)
 /* Sizes first, whatever the order of the words: what is given explicitly holds over them. */
 static void parse(int argc, char **argv)
 {
-	enum { SIZE = 256, NO_VERIFY, NO_CHECK, SPACE, PROGRESS, HINTS, HELP, OWN };
-	struct option words[OPTIONS_MAX + FRAME_OPTIONS + 1] = {
+	enum { SIZE = 256, NO_VERIFY, NO_CHECK, SPACE, PROGRESS, HINTS, HELP, OWN, FRAMES = OWN - SIZE };
+	struct option words[FRAMES + OPTIONS_MAX + 1] = {
 		{ "size", required_argument, NULL, SIZE },
 		{ "no-verify", no_argument, NULL, NO_VERIFY },
 		{ "no-check", no_argument, NULL, NO_CHECK },
@@ -244,7 +243,7 @@ static void parse(int argc, char **argv)
 	int opt, i, count;
 
 	for (count = 0; o[count].name; count++)
-		words[FRAME_OPTIONS + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
+		words[FRAMES + count] = (struct option){ o[count].name, required_argument, NULL, OWN + count };
 	region = getenv("DSM_REGION");
 	while ((opt = getopt_long(argc, argv, "t:r:h", words, NULL)) != -1) {
 		if (opt == SIZE) {
