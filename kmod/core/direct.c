@@ -14,6 +14,7 @@
  */
 #include "direct.h"
 #include "page.h"
+#include "pipe.h"
 
 /**
  * dsm_direct_begin() - start a message
@@ -210,10 +211,10 @@ void dsm_direct_done(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_action
 	if (!m)
 		return;
 	x->then = NULL;
-	if (x->status || !dsm_engine_alive(e, x->dst))
+	if (x->status)
 		dsm_pool_give(e, DSM_POOL_MSG, m);
 	else
-		dsm_act_send(acts, m);
+		dsm_pipe_follow(e, m, acts);
 }
 
 /**

@@ -401,7 +401,7 @@ struct dsm_rel {
 /**
  * struct dsm_pipe_slot - a pack of diffs that is not acknowledged yet
  * @xid:   its number; 0: unused
- * @left:  messages without an answer
+ * @left:  messages sent and not answered yet
  * @alone: diff=orig: nothing else of that kind goes out before
  */
 struct dsm_pipe_slot {

@@ -197,7 +197,7 @@ static struct dsm_pipe_slot *slot_of(struct dsm_pipe *p, u32 xid)
 	return NULL;
 }
 
-/* The transfers go, and the last of them brings the message. */
+/* The transfers go, and the last of them brings the message, which is its pack's only one. */
 static void send_after(struct dsm_msgbuf *m, struct dsm_actions *acts)
 {
 	struct dsm_xfer *x, *next;
@@ -238,12 +238,13 @@ static bool send_one(struct dsm_engine *e, struct dsm_pipe *p, struct dsm_action
 	while (m && xid_of(m) == xid) {
 		p->ready = m->next;
 		m->next = NULL;
-		slot->left++;
 		e->pipe_ready--;
-		if (m->before)
+		if (m->before) {
 			send_after(m, acts);
-		else
+		} else {
+			slot->left++;
 			dsm_act_send(acts, m);
+		}
 		m = p->ready;
 	}
 	return true;
@@ -307,6 +308,29 @@ void dsm_pipe_send(struct dsm_engine *e, struct dsm_pack *k, struct dsm_actions 
 }
 
 /**
+ * dsm_pipe_follow() - the transfers before a message are back
+ * @e:    engine
+ * @m:    the message, consumed
+ * @acts: actions
+ *
+ * Only now may its pack be acknowledged: until here the device read the pages' twins.
+ *
+ * Context: engine lock held. The message goes nowhere if its home was lost meanwhile.
+ */
+void dsm_pipe_follow(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_actions *acts)
+{
+	struct dsm_pipe_slot *slot = slot_of(&e->pipe[m->dst], xid_of(m));
+
+	if (!slot) {
+		dsm_pool_give(e, DSM_POOL_MSG, m);
+		return;
+	}
+	dsm_assert(!slot->left);
+	slot->left = 1;
+	dsm_act_send(acts, m);
+}
+
+/**
  * dsm_pipe_stalled() - shall the flushers stop for now?
  * @e: engine
  *
@@ -351,11 +375,13 @@ bool dsm_pipe_holds(const struct dsm_engine *e, u32 region)
  * @xid:  any number
  *
  * Context: engine lock held.
- * Return: true if such a pack is under way there.
+ * Return: true if such a pack is under way there, and not only the transfers before its message.
  */
 bool dsm_pipe_awaits(struct dsm_engine *e, u16 home, u32 xid)
 {
-	return xid && slot_of(&e->pipe[home], xid);
+	struct dsm_pipe_slot *slot = xid ? slot_of(&e->pipe[home], xid) : NULL;
+
+	return slot && slot->left;
 }
 
 /**

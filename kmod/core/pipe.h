@@ -76,11 +76,13 @@ struct dsm_msgbuf *dsm_pack_close(struct dsm_pack *k);
 /* ---- sending: under the engine lock ---- */
 /* A closed pack (or a DIFF_DIRECT in a pack of its own) goes out as soon as its home may have it. */
 void dsm_pipe_send(struct dsm_engine *e, struct dsm_pack *k, struct dsm_actions *acts);
+/* The transfers before a pack's message are back: it goes out, and its acknowledgement is awaited. */
+void dsm_pipe_follow(struct dsm_engine *e, struct dsm_msgbuf *m, struct dsm_actions *acts);
 /* No more pages are to be flushed for now; acts->flush comes when they are. */
 bool dsm_pipe_stalled(struct dsm_engine *e);
 /* Packs of this region wait to be sent, though all its diffs are acknowledged: by a home that was not sent them. */
 bool dsm_pipe_holds(const struct dsm_engine *e, u32 region);
-/* Is pack @xid (any number) under way there? */
+/* Is an acknowledgement of pack @xid (any number) awaited from there? */
 bool dsm_pipe_awaits(struct dsm_engine *e, u16 home, u32 xid);
 /* One message of it is acknowledged. */
 void dsm_pipe_acked(struct dsm_engine *e, u16 home, u32 xid, struct dsm_actions *acts);

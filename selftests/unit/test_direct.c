@@ -319,6 +319,40 @@ static void home_lost_before_and_after_each_write(void **state)
 	}
 }
 
+static struct dsm_msgbuf *forge_ack(u32 xid)
+{
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_DIFF_ACK, WORLD_REGION, xid);
+	struct dsm_wire_ack ack = { .idx = cpu_to_le32(0), .ver = cpu_to_le64(1) };
+
+	dsm_wire_put(m, &ack, sizeof(ack));
+	return m;
+}
+
+/* The device reads the twin still, which an acknowledged page may write anew. */
+static void acknowledgement_before_the_writes_are_back_is_refused(void **state)
+{
+	struct dsm_engine *e = world_engine(B);
+	u32 xid;
+
+	w.hold_xfer = true;
+	world_store(B, 0, 10, 1);
+	world_store(B, 0, 20, 2);
+	world_release_begin(B);
+	world_run();
+	xid = e->pipe[A].slot[0].xid;
+	assert_int_not_equal(xid, 0);
+	assert_int_equal(world_inject(B, A, forge_ack(xid)), -EPROTO);
+	world_xfer();
+	assert_int_equal(world_inject(B, A, forge_ack(xid)), -EPROTO);
+	assert_int_equal(e->pipe[A].under_way, 1);
+	assert_int_equal(e->rel_done, 0);
+	world_xfer();
+	world_run();
+	assert_int_equal(e->rel_done, 1);
+	assert_int_equal(at_home(0, 20), 2);
+	assert_int_equal(world_inject(B, A, forge_ack(xid)), -EPROTO);
+}
+
 static struct dsm_msgbuf *forge(u32 count, const u32 *idx, u32 n)
 {
 	struct dsm_msgbuf *m = world_forge(DSM_MSG_DIFF_DIRECT, WORLD_REGION, 5);
@@ -364,6 +398,7 @@ int main(void)
 		T(pinned_page_keeps_its_twin),
 		T(orig_writes_one_page_at_a_time),
 		cmocka_unit_test(home_lost_before_and_after_each_write),
+		T(acknowledgement_before_the_writes_are_back_is_refused),
 		T(message_about_others_pages_is_refused),
 	};
 
