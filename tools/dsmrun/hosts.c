@@ -115,8 +115,11 @@ static int node_info(int fd, unsigned int node, struct dsm_ioc_node_info *info)
 	return ioctl(fd, DSM_IOC_NODE_INFO, info);
 }
 
-/* Which of this machine's nodes has an id in the cluster; it may be the only one, without a number. 0 or an exit status. */
-static int find_node(unsigned int id, char name[4])
+/*
+ * Which of this machine's nodes it is; it may be the only one, without a number. Nodes of one machine may be in several
+ * clusters. 0 or an exit status.
+ */
+static int find_node(const struct dsm_ioc_node_info *wanted, char name[4])
 {
 	struct dsm_ioc_node_info info;
 	char path[] = "/dev/dsm.K";
@@ -130,13 +133,14 @@ static int find_node(unsigned int id, char name[4])
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		if (!node_info(fd, DSM_NODE_ANY, &info) && info.node == id)
+		if (!node_info(fd, DSM_NODE_ANY, &info) && info.node == wanted->node &&
+		    info.cluster == wanted->cluster)
 			snprintf(name, 4, "%d", k);
 		close(fd);
 	}
 	if (*name)
 		return 0;
-	fprintf(stderr, "dsmrun: node %u of the cluster is one of this machine's, but none that you may use\n", id);
+	fprintf(stderr, "dsmrun: node %u of the cluster is one of this machine's, but none that you may use\n", wanted->node);
 	return EXIT_FAILURE;
 }
 
@@ -146,7 +150,7 @@ static int set_node(struct host *h, const struct dsm_ioc_node_info *info)
 	int k = info->port - DSM_PORT;
 
 	if (h->local)
-		return find_node(info->node, h->node);
+		return find_node(info, h->node);
 	if (k > 0 && k < DSM_LOCAL_NODES_MAX)
 		snprintf(h->node, sizeof(h->node), "%d", k);
 	return 0;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,14 +84,14 @@ static void print_line(struct stream *s)
 	s->used = 0;
 }
 
-static void read_stream(struct stream *s)
+static ssize_t read_stream(struct stream *s)
 {
 	char buf[8192];
 	ssize_t got = read(*s->fd, buf, sizeof(buf));
 	ssize_t i;
 
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
+		return got;
 	for (i = 0; i < got; i++) {
 		if (buf[i] == '\n') {
 			print_line(s);
@@ -107,6 +108,13 @@ static void read_stream(struct stream *s)
 		*s->fd = -1;
 	}
 	fflush(s->to);
+	return got;
+}
+
+/* Does its end end all? */
+static bool ends_all(const struct run *run, const struct child *c)
+{
+	return c->status && run->plan->together && c->ready && !c->failed && !run->ending;
 }
 
 /* After the last of its output, so that the lines that explain it are above. */
@@ -141,7 +149,7 @@ static void report_end(struct run *run, struct child *c)
 			remote && c->status == SSH_FAILED ? ", as ssh does if a connection is lost" : "");
 	if (c->status > run->worst)
 		run->worst = c->status;
-	if (c->status && run->plan->together && !run->ending) {
+	if (ends_all(run, c)) {
 		fprintf(stderr, "dsmrun: ending all ranks\n");
 		run->incomplete = true;
 		run->ending = true;
@@ -156,9 +164,24 @@ static void signal_all(struct run *run, int sig, bool from_terminal)
 		child_signal(&run->children[i], sig, from_terminal);
 }
 
+/* What is in the pipe by now, and no more: somebody else may hold the other end. */
+static void read_rest(struct stream *s)
+{
+	int bytes;
+	ssize_t got;
+
+	if (*s->fd < 0 || ioctl(*s->fd, FIONREAD, &bytes))
+		return;
+	for (; bytes > 0; bytes -= (int)got) {
+		got = read_stream(s);
+		if (got <= 0)
+			return;
+	}
+}
+
 /*
  * Reports those from whom nothing is to be expected any more. Their children may still hold the
- * output; who asks a second time for an end does not wait for these.
+ * output; who asks a second time for an end does not wait for these, nor do ranks that are to end with one.
  */
 static void look_for_ends(struct run *run)
 {
@@ -170,7 +193,9 @@ static void look_for_ends(struct run *run)
 
 		if (!c->begun || c->pid)
 			continue;
-		if ((c->out < 0 && c->err < 0) || run->signals > 1)
+		read_rest(&run->streams[2 * i]);
+		read_rest(&run->streams[2 * i + 1]);
+		if ((c->out < 0 && c->err < 0) || run->signals > 1 || ends_all(run, c))
 			report_end(run, c);
 	}
 	if (run->ending && !ending)
