@@ -60,6 +60,7 @@ GROUPS = (
     Group("unit", ["selftests/unit/run"], ("check", "quick", "unit", "all"), 1),
     Group("model-quick", ["selftests/model/run"], ("quick",), 3, DSM_TESTS="quick"),
     guests("ksft-6.12", "ksft", "6.12", "full", ("check", "quick", "all"), 1),
+    Group("apps-words", ["selftests/apps/run"], ("quick",), 0.2, DSM_TESTS="words"),
     guests("cluster-quick", "cluster", "6.12", "quick", ("quick",), 1),
     Group("lint", ["tools/check/lint"], ("check", "lint", "all"), 2.5),
     Group("model", ["selftests/model/run"], ("check", "model"), 6, DSM_TESTS="full"),
