@@ -404,7 +404,7 @@ def files():
 def main():
     """All of them; True if all was well."""
     return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), members(),
-                checked_once(), replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.hopeless(), late(),
+                checked_once(), replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.leading(), late(),
                 nodes(), lower(), files()])
 
 

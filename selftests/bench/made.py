@@ -3,7 +3,6 @@
 """What stands in for programs, guests and runs where the papers' tables are tested without guests."""
 import importlib.machinery
 import importlib.util
-import math
 import os
 import sys
 import types
@@ -86,16 +85,16 @@ class Faked(programs.Bench):
         super().__init__(*args)
         self.replayed = []	# homes that runs were given
 
-    def alone(self, name, words=None, thp=None):
+    def alone(self, name, words=None, thp=None, repetitions=None):
         self.policy = None
-        return super().alone(name, words, thp)
+        return super().alone(name, words, thp, repetitions)
 
     def _run(self, before, name, count, policy, *rest):
         self.policy = policy
         self.replayed += [homes["homes"] for homes in rest[-1:] if "homes" in homes]
         return super()._run(before, name, count, policy, *rest)
 
-    def _attempt(self, what, thp, repetitions, worth=math.inf):
+    def _attempt(self, what, thp, repetitions):
         if self.policy in self.broken or (self.alone_fails and not self.policy):
             return programs.Failed("no end after 9 s")
         said = "f00d" if self.policy in self.spoilt else "beef"

@@ -316,15 +316,14 @@ class Bench:
         """Arguments of a program; more: further ones."""
         return [*words_of(name, self.size, self.short), *more]
 
-    def _attempt(self, what, thp, repetitions, worth=math.inf):
-        """What so many runs printed, by their time; one, if that took longer than is worth it. Failed or Refused."""
+    def _attempt(self, what, thp, repetitions):
+        """What so many runs printed, by their time. Failed or Refused."""
         first = None
         try:
             c = self.machines.c
             huge_pages(c, thp or self.machines.huge_pages)
             first = what(c)
-            more = repetitions - 1 if first["seconds"] <= worth else 0
-            return sorted([first, *(what(c) for _ in range(more))], key=lambda printed: printed["seconds"])
+            return sorted([first, *(what(c) for _ in range(repetitions - 1))], key=lambda printed: printed["seconds"])
         except Refused as e:
             return e
         except (Failed, ClusterError, GuestError) as e:
@@ -350,40 +349,41 @@ class Bench:
         self.checked.setdefault((name, *words), printed)
         return printed
 
-    def alone(self, name, words=None, thp=None):
+    def alone(self, name, words=None, thp=None, repetitions=None):
         """Without dsm; measured once. thp: transparent huge pages are to be always or never there."""
         words = words or self.words(name)
-        key = (name, *words, 0, thp, self.repetitions)
+        repetitions = repetitions or self.repetitions
+        key = (name, *words, 0, thp, repetitions)
         if key not in self.runs:
-            got = self._attempt(lambda c: self._alone(c, name, words), thp, self.repetitions)
+            got = self._attempt(lambda c: self._alone(c, name, words), thp, repetitions)
             self.runs[key] = got if isinstance(got, Exception) else \
                 {"program": name, "words": words, "nodes": 0, "thp": thp, **self._facts(got)}
         return self.runs[key]
 
     def at_once(self, name, guests, words=None):
-        """Without dsm on so many guests at the same time: what they take from each other on this host."""
+        """Without dsm on so many guests at the same time, in one run: what they take from each other on this host."""
         words = words or self.words(name)
-        key = (name, *words, "at once", guests, self.repetitions)
+        key = (name, *words, "at once", guests)
         if key not in self.runs:
-            got = self._attempt(lambda c: self._alone(c, name, words, guests), None, self.repetitions)
+            got = self._attempt(lambda c: self._alone(c, name, words, guests), None, 1)
             self.runs[key] = got if isinstance(got, Exception) else \
                 {"program": name, "words": words, "nodes": 0, "thp": None, "at_once": guests, **self._facts(got)}
         return self.runs[key]
 
-    def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, worth=math.inf, **homes):
+    def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, **homes):
         """A run, the one with the median time; its speedup is None if it has never run without dsm, or in no time.
 
-        worth: seconds; if the first run takes longer it is the only one. homes: as shared() takes them.
+        homes: as shared() takes them.
         """
         words = words or self.words(name)
-        before = self.alone(name, words, thp)
+        before = self.alone(name, words, thp, repetitions if thp else None)
         repetitions = repetitions or self.repetitions
         key = (name, *words, count, policy, threads, thp, repetitions, *sorted(homes.items()))
         if key not in self.runs:
-            self.runs[key] = self._run(before, name, count, policy, words, threads, repetitions, thp, worth, homes)
+            self.runs[key] = self._run(before, name, count, policy, words, threads, repetitions, thp, homes)
         return self.runs[key]
 
-    def _run(self, before, name, count, policy, words, threads, repetitions, thp, worth, homes):
+    def _run(self, before, name, count, policy, words, threads, repetitions, thp, homes):
         known = not isinstance(before, Exception)
         all_words = [*words, *(["-t", str(threads)] if threads > 1 else []), *(["--no-check"] if known else [])]
         what = {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy, "thp": thp,
@@ -397,7 +397,7 @@ class Bench:
             self.machines.join(count)
             return shared(c, name, all_words, count, policy, self.seconds, mib, **homes)
 
-        got = self._attempt(once, thp, repetitions, worth)
+        got = self._attempt(once, thp, repetitions)
         if isinstance(got, Exception):
             if isinstance(got, Refused):
                 got.policy = policy

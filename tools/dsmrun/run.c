@@ -111,7 +111,7 @@ static ssize_t read_stream(struct stream *s)
 	return got;
 }
 
-/* Does its end end all? */
+/* Do all end with it? */
 static bool ends_all(const struct run *run, const struct child *c)
 {
 	return c->status && run->plan->together && c->ready && !c->failed && !run->ending;
