@@ -283,10 +283,13 @@ static int start_cluster(struct dsm_node *n, struct dsm_errtxt *err)
 {
 	int ret;
 
-	/* A program that has never heard of dsm maps the first; the second needs libdsm anyhow. */
+	/*
+	 * A program that has never heard of dsm maps the first; the second needs libdsm anyhow. Blocks would put whatever
+	 * is smaller than one to a single node.
+	 */
 	ret = default_region(n, 1, "", "preset=sc", dsm_param_default_bytes, 0);
 	if (!ret)
-		ret = default_region(n, 2, "heap", "", dsm_param_heap_bytes, DSM_REGION_HEAP);
+		ret = default_region(n, 2, "heap", "home=first-touch", dsm_param_heap_bytes, DSM_REGION_HEAP);
 	if (ret)
 		dsm_errtxt_set(err, "could not make the default regions: error %d", -ret);
 	spin_lock(&n->lock);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* /dev/dsm, or what it is for that node; what is no number of a node is a device that does not exist. */
+/* /dev/dsm, or what it is for that node; what is no number of a node, 0 to 7, is a device that does not exist. */
 static inline const char *control_path(void)
 {
 	static char path[sizeof("/dev/dsm.K")];
@@ -18,7 +18,7 @@ static inline const char *control_path(void)
 
 	strcpy(path, "/dev/dsm");
 	if (text && *text && strcmp(text, "0"))
-		snprintf(path, sizeof(path), "/dev/dsm.%c", text[1] ? '?' : text[0]);
+		snprintf(path, sizeof(path), "/dev/dsm.%c", text[1] || *text < '1' || *text > '7' ? '?' : *text);
 	return path;
 }
 

@@ -223,7 +223,7 @@ enum dsm_stat {
 	DSM_STAT_EXCL_ENTERS,		/* pages that only this node had, so that writes need no notice */
 	DSM_STAT_EXCL_BREAKS,		/* and that another one wanted then */
 	DSM_STAT_MIGRATIONS,		/* home=migrate: pages whose home this node became */
-	DSM_STAT_MIGRATION_ATTEMPTS,	/* and that it wanted to */
+	DSM_STAT_MIGRATION_ATTEMPTS,	/* asked for; home=migrate@barrier: proposed, as home */
 	DSM_STAT_NS_WAIT_PAGE_LOCK,	/* of faults: for a release that reads the page, its lock, or the node's */
 	DSM_STAT_RESUMES,		/* times broken connections to a node were made anew */
 	DSM_STAT_DUPLICATES,		/* messages that came again after that, discarded */

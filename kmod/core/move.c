@@ -182,6 +182,14 @@ static bool may_take(const struct dsm_page *p, const struct dsm_wire_moved *move
 	return moved->bytes != DSM_MOVED_NONE || (p->state == DSM_PAGE_UPG && p->ver == ver);
 }
 
+/* Counted as an attempt already? Not so if it is claimed anew by who reads, or where homes stay else. */
+static bool asked_for_home(const struct dsm_page *p)
+{
+	if (dsm_policy_moves_at_barriers(&p->space->policy))
+		return true;
+	return dsm_page_moves(p) && (p->state == DSM_PAGE_UPG || p->csm & DSM_CSM_WRITER);
+}
+
 /**
  * dsm_move_take() - this node is the page's home from now on
  * @e:    engine
@@ -214,9 +222,7 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 		dsm_count(e, p->space, zero_replies);
 	}
 	dsm_count(e, p->space, migrations);
-	/* Claimed anew: nobody asked for the home as such. */
-	dsm_count_many(e, p->space, migration_attempts,
-		       !dsm_page_moves(p) && !dsm_policy_moves_at_barriers(&p->space->policy));
+	dsm_count_many(e, p->space, migration_attempts, !asked_for_home(p));
 	p->home = e->self;
 	p->ver = ver;
 	p->need = min(p->need, ver);

@@ -100,6 +100,7 @@ static struct round lay_out(const struct series *s, unsigned int i, long like)
 		.flag = FLAGS + (uint64_t)number,
 		.back = FLAGS_BACK + (uint64_t)number,
 		.barrier = 3 * KEYS + keys,
+		.other = 4 * KEYS + keys,
 		.outside = (volatile uint32_t *)dsm_base(outside) + number % 1024,
 		.saw = report(s, i),
 	};

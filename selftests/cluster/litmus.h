@@ -34,6 +34,7 @@ struct guarded {
  * @flag:    key of a flag that is not set
  * @back:    key of another
  * @barrier: key of a barrier that only the test uses
+ * @other:   key of another
  * @outside: word in /dev/dsm, a sequentially consistent region: orders nothing elsewhere
  * @saw:     what the threads report, LITMUS_VALUES words
  */
@@ -41,7 +42,7 @@ struct round {
 	struct dsm *d;
 	volatile uint8_t *x, *y, *p, *fresh, *edge;
 	struct guarded l, m;
-	uint64_t flag, back, barrier;
+	uint64_t flag, back, barrier, other;
 	volatile uint32_t *outside;
 	volatile uint64_t *saw;
 };

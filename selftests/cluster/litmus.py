@@ -9,7 +9,7 @@ import random
 
 import presets
 from moves import meet
-from scene import actors, all_told, expect, join_ranks, region, start_ranks, sums, sums_agree, sums_at_rest
+from scene import actors, expect, join_ranks, region, region_agrees, start_ranks, sums, sums_agree, sums_at_rest
 
 PAGE = 4096
 SECONDS_PER_ROUND = 6.0	# of all tests together, at the very most
@@ -63,7 +63,7 @@ class Litmus:
         with region(c, "512M", *presets.words_of(self.preset)) as name:
             jobs = start_ranks(c, ["litmus", name, settings["consistency"], self.rounds, seed])
             join_ranks(c, jobs, timeout)
-            all_told(c, name)
+            region_agrees(c, name)
         for line in jobs[0].out.splitlines():
             print(f"# {self.preset}: {line}", flush=True)
         presets.check_used(settings, sums_agree(c, before))

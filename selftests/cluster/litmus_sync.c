@@ -365,18 +365,32 @@ static void l40_b(const struct round *r)
 	r->saw[0] = *r->x;
 }
 
+/* A barrier of two of three, then one of two others; and a lock behind the first. */
 static void l41_a(const struct round *r)
 {
 	*r->x = 1;
 	barrier(r->d, r->barrier, 2);
+	barrier(r->d, r->other, 2);
 }
 
 static void l41_b(const struct round *r)
 {
 	barrier(r->d, r->barrier, 2);
+	r->saw[0] = *r->x;
 	begin(r, &r->l);
 	*r->l.turn = 1;
 	end(r, &r->l);
+}
+
+static void l41_c(const struct round *r)
+{
+	barrier(r->d, r->other, 2);
+	r->saw[1] = *r->x;
+}
+
+static void l41_c2(const struct round *r)
+{
+	r->saw[2] = get_at(r, &r->l, 1, r->x);
 }
 
 static void l43_a(const struct round *r)
@@ -415,7 +429,7 @@ const struct litmus litmus_sync[] = {
 	{ "L37", 1, 1, HLRC, { { A, 0, l37_a }, { C, 0, p1_under_m } }, l37_look, one_of_two_is_0 },
 	{ "L39", 3, 2, HLRC, { { A, 0, l39_a }, { B, 0, l39_b }, { C, 0, l39_c } }, l39_look, l39_bad },
 	{ "L40", 1, 0, HLRC, { { C, 0, x_under_l }, { A, 0, l40_a }, { B, 0, l40_b } }, NULL, first_is_0 },
-	{ "L41", 1, 0, HLRC, { { A, 0, l41_a }, { B, 0, l41_b }, { C, 0, saw0_x_after_l } }, NULL, first_is_0 },
+	{ "L41", 3, 0, HLRC, { { A, 0, l41_a }, { B, 0, l41_b }, { C, 0, l41_c }, { C, 1, l41_c2 } }, NULL, one_of_three_is_0 },
 	{ "L43", 1, 0, HLRC, { { A, 0, l43_a }, { B, 0, l43_b } }, NULL, first_is_0 },
 	{ .name = NULL },
 };

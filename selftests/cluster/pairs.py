@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import os
 
-from scene import all_told, expect, policy_of, ranks, region, sums, sums_agree, sums_at_rest
+from scene import expect, policy_of, ranks, region, region_agrees, sums, sums_agree, sums_at_rest
 
 AXES = (("fetch", ("copy", "nocopy", "read")),
         ("diffpath", ("msg", "write", "auto")),
@@ -70,7 +70,7 @@ def run_programs(c, policy, much):
     for argv, processes in runs:
         with region(c, REGION, "home=rr", *policy) as name:
             ranks(c, [name if word is NAME else word for word in argv], processes, 180)
-            all_told(c, name)
+            region_agrees(c, name)
     with region(c, REGION, "home=rr", *policy) as name:
         _files(c, name, policy_of(c, name)["diffpath"] != "msg")
 

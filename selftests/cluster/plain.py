@@ -6,8 +6,8 @@ import hashlib
 import os
 import subprocess
 
-from scene import (SIGBUS, actors, agreeing, all_told, begin_from_disk, bound, counters, dying, expect, join_ranks,
-                   living, ranks, region, slow_disk)
+from scene import (SIGBUS, actors, agreeing, begin_from_disk, bound, counters, dying, expect, join_ranks, living,
+                   ranks, region, region_agrees, slow_disk)
 from vm import clock
 from work import RELEASE_CONSISTENT
 
@@ -151,7 +151,7 @@ def _published(c, policy, how):
         for job in jobs.values():
             job.close_input()
             expect(job.wait(30).status == 0, f"{policy}: publish.py {how} failed")
-        all_told(c, name)
+        region_agrees(c, name)
 
 
 def published_by_msync_and_fsync(c):

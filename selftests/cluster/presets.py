@@ -11,7 +11,7 @@ import loss
 import pairs
 import work
 from moves import meet
-from scene import (SIGBUS, actors, all_told, bound, counters, expect, peer, policy_of, region, status, sums_agree,
+from scene import (SIGBUS, actors, bound, counters, expect, peer, policy_of, region, region_agrees, status, sums_agree,
                    sums_at_rest, until)
 from vm import clock
 
@@ -61,7 +61,7 @@ def _rounds(c, policy):
                 a.read(0, turn)
                 a.read(PAGE, turn)
             meet(group)
-        all_told(c, name)
+        region_agrees(c, name)
 
 
 def _messages_of_a_release(c, policy):

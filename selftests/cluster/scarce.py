@@ -7,7 +7,7 @@ Needs a kernel that injects failures of allocation (its Documentation/fault-inje
 import contextlib
 
 import pairs
-from scene import all_told, expect, living, ranks, region
+from scene import expect, living, ranks, region, region_agrees
 
 FAILSLAB = "/sys/kernel/debug/failslab"
 CACHES = ("dsm_net_tx", "dsm_net_buf", "dsm_net_xfer")
@@ -54,6 +54,6 @@ def reserves_are_enough(c):
             for turn in range(2):
                 pairs.file_passes(c, name, turn)
             failures = {node.name: _failures(node) for node in living(c)}
-            all_told(c, name)
+            region_agrees(c, name)
         print(f"# {' '.join(policy)}: allocations that failed: {failures}", flush=True)
         expect(all(failures.values()), "a node had memory")

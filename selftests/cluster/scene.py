@@ -488,28 +488,13 @@ def policy_of(c, name):
     return dict(word.split("=") for word in text.split(","))
 
 
-def all_told(c, name):
-    """If it is a region with cashmere: each notice of it that was sent is there, once."""
-    total = {}
-    if policy_of(c, name).get("consistency") != "cashmere":
-        return
-
-    def told():
-        total.update(sums(c, name))
-        return total["notices_sent"] == total["notices_received"]
-
-    expect(comes(told), f"{total['notices_sent']} notices of {name} sent, {total['notices_received']} received")
-
-
-def _disagree(grown):
-    """What is wrong with the sums; an empty list if nothing is."""
+def _pages_disagree(grown):
+    """What is wrong with the sums over nodes of what pages and diffs did, in all regions or in one."""
     # What was read by the asker, or multicast, nobody sent to anybody.
     had = grown["page_transfers"] + grown["zero_replies"] - grown["page_reads"] - grown["bcast_hits"]
-    notices = grown["notices_sent"] + grown["notices_read"], grown["notices_received"] + grown["notices_dropped"]
     rules = (
         (grown["diffs"] == grown["diffs_applied"],
          f"{grown['diffs']} diffs sent, {grown['diffs_applied']} applied"),
-        (notices[0] == notices[1], f"{notices[0]} notices sent and read, {notices[1]} received and dropped"),
         (grown["pages_sent"] == had + grown["pages_dropped"],
          f"{grown['pages_sent']} pages sent, {had} had and {grown['pages_dropped']} dropped"),
         (grown["migrations"] <= grown["migration_attempts"],
@@ -517,12 +502,40 @@ def _disagree(grown):
         (grown["prefetch_hits"] + grown["prefetch_wasted"] <= grown["prefetch_issued"],
          f"{grown['prefetch_issued']} pages asked for ahead, {grown['prefetch_hits']} used, "
          f"{grown['prefetch_wasted']} wasted"),
+    )
+    return [text for holds, text in rules if not holds]
+
+
+def _disagree(grown):
+    """What is wrong with the sums; an empty list if nothing is."""
+    notices = grown["notices_sent"] + grown["notices_read"], grown["notices_received"] + grown["notices_dropped"]
+    rules = (
+        (notices[0] == notices[1], f"{notices[0]} notices sent and read, {notices[1]} received and dropped"),
         (grown["signals_sent"] == grown["signals_received"],
          f"{grown['signals_sent']} signals sent, {grown['signals_received']} received"),
         (grown["msgs_sent"] == grown["msgs_received"],
          f"{grown['msgs_sent']} messages sent, {grown['msgs_received']} received"),
     )
-    return [text for holds, text in rules if not holds]
+    return _pages_disagree(grown) + [text for holds, text in rules if not holds]
+
+
+def region_agrees(c, name):
+    """Over all nodes together, what a region did since it was made: what was sent was received.
+
+    Notices too with cashmere; those of hlrc go with intervals, which are of all regions.
+    """
+    total, cashmere = {}, policy_of(c, name).get("consistency") == "cashmere"
+
+    def wrong():
+        notices = total["notices_sent"], total["notices_received"]
+        return _pages_disagree(total) + (["{} notices sent, {} received".format(*notices)]
+                                         if cashmere and notices[0] != notices[1] else [])
+
+    def agree():
+        total.update(sums(c, name))
+        return not wrong()
+
+    expect(comes(agree), f"region {name}: {'; '.join(wrong())}")
 
 
 def sums_agree(c, before=None):

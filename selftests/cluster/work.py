@@ -7,8 +7,8 @@ import hashlib
 import os
 import time
 
-from scene import (CALL_SECONDS, actors, agreeing, all_told, counters, expect, join_anew, join_ranks, leave, living,
-                   make_region, ranks, region, slow_disk, start_ranks)
+from scene import (CALL_SECONDS, actors, agreeing, counters, expect, join_anew, join_ranks, leave, living, make_region,
+                   ranks, region, region_agrees, slow_disk, start_ranks)
 from vm import clock
 
 PAGE = 4096
@@ -351,14 +351,14 @@ def close_to_open(c):
         print(f"# {' '.join(policy)}", flush=True)
         with agreeing(c), region(c, "1M", *policy) as name:
             _dd_and_md5sum(c, name)
-            all_told(c, name)
+            region_agrees(c, name)
 
 
 def closed_here_and_opened_there(c):
     """L43, with whatever settings the test is run; the file is larger than what under() makes of 1M."""
     with agreeing(c), region(c, "2M") as name:
         _dd_and_md5sum(c, name)
-        all_told(c, name)
+        region_agrees(c, name)
 
 
 SLOTS = 2048     # DSM_LOCK_WAYS << DSM_LOCK_SETS_LOG2

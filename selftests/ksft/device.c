@@ -345,6 +345,37 @@ TEST_F(device, bad_regions_are_refused_with_a_reason)
 	EXPECT_ERRNO(ENOENT, stat("/dev/dsm-x", &st));
 }
 
+/* Settings that exclude each other: the text is the rule. */
+TEST_F(device, combinations_that_a_rule_forbids_are_refused_with_it)
+{
+	static const struct {
+		const char *policy, *rule;
+	} bad[] = {
+		{ "preset=sc,home=first-touch", "consistency=sc needs home=block or rr" },
+		{ "preset=sc,fetch=read", "consistency=sc has no fetch" },
+		{ "metadata=rdma", "metadata=rdma needs consistency=cashmere" },
+		{ "home=migrate", "home=migrate needs consistency=cashmere" },
+		{ "preset=csm-dms,home=migrate", "home=migrate needs diff=orig and diffpath=msg" },
+		{ "preset=csm-none-mg,fetch=read", "home=migrate needs fetch=nocopy or copy" },
+		{ "preset=sc,bcast=adaptive", "bcast=adaptive needs consistency=hlrc or cashmere" },
+		{ "bcast=adaptive,fetch=nocopy", "bcast=adaptive needs fetch=copy" },
+		{ "bcast=adaptive,fetch=copy,home=migrate@barrier", "bcast=adaptive needs another home" },
+		{ "preset=csm-none,predict=on", "predict=on needs home=migrate" },
+		{ "preset=csm-ms,home=migrate@barrier", "home=migrate@barrier needs metadata=msg" },
+		{ "algo=array", "algo=array needs sync=rdma" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct dsm_ioc_region a = { .name = "x", .bytes = PAGE, .uid = -1, .gid = -1 };
+
+		EXPECT_EQ(-EINVAL, create_region(&a, bad[i].policy, self->err));
+		EXPECT_EQ(0, strncmp(self->err, bad[i].rule, strlen(bad[i].rule))) {
+			TH_LOG("%s: %s", bad[i].policy, self->err);
+		}
+	}
+}
+
 TEST_F(device, name_without_end_is_refused)
 {
 	struct dsm_ioc_region a = { .bytes = PAGE, .uid = -1, .gid = -1 };

@@ -444,6 +444,9 @@ static void reg_a_page_is_claimed_anew_after_its_last_move(void **state)
 	assert_int_equal(world_load(C, 0, 0), DSM_MOVES_MAX);
 	assert_true(is_home(C));
 	assert_int_equal(world_page(C, 0)->nacks, DSM_MOVES_MAX);
+	/* Who only read wanted it all the same. */
+	assert_int_equal(world_engine(C)->stats.migrations, 1);
+	assert_int_equal(world_engine(C)->stats.migration_attempts, 1);
 }
 
 static void homes_that_cannot_move_are_not_unclaimed(void **state)

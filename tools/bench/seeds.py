@@ -23,7 +23,7 @@ PAPERS = {
     "HLRC": "8 machines of two Pentium II, 300 MHz, of which one is used; Gigaset cLAN; pages of 4 KiB",
     "ORIG and PIPE": f"16 machines, 8 of them of two Xeons, 2.4 GHz, the others' processors {UNTOLD}; InfiniBand; "
                      f"sizes of problems and pages, sequential times, speedups {UNTOLD}",
-    "StarT-X": "SUN E5000 of 8 processors; MPI, no shared memory",
+    "StarT-X": "UltraSPARC-1 of 166 MHz on the Arctic Switch Fabric and a SUN E5000 of 8 processors, up to three machines; MPI, no shared memory",
 }
 
 # Cashmere, tables 3 and 5: size, shared memory, and seconds of one processor of each generation.

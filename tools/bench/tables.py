@@ -25,17 +25,24 @@ LU_BY_ROWS = ("--pad", "0", "--rows", "1")
 # pages moved.
 LU_DEALT = ("--pad", "1")
 LU_SLOW_SIZE = ("--n", "800")	# both take long for their size
-# SPLASH-2's Barnes, and both others not contiguous; LU's tiles in two dimensions, whose rows two nodes share too.
-DIFFS_WORDS = {"barnes": ("--spatial", "0"), "lu": (*LU_BY_ROWS, "--scatter", "1"), "ocean": ("--strips", "0")}
-# 129 intervals are two for each of 64 steps, of tiles of 16.
-DIFFS_LARGER = {"lu": ("--n", "1024")}
+# Barnes has 13 intervals there, so no tree under locks; both others not contiguous; LU's tiles in two dimensions, whose
+# rows two nodes share too.
+DIFFS_WORDS = {"barnes": ("--spatial", "1"), "lu": (*LU_BY_ROWS, "--scatter", "1"), "ocean": ("--strips", "0")}
+# What the paper's averages tell: 129 intervals are two for each of 64 steps, of tiles of 16; 7680 diffs in 16 intervals are 480
+# pages, as of 512 a node of 16 has 32 itself: 2^19 counts of 4 bytes.
+DIFFS_LARGER = {"lu": ("--n", "1024"), "is": ("--log2-buckets", "19", "--iterations", "16")}
 # In what programs of this tree differ from those of all papers, in all tables that do not name them as `unchanged`.
 CHANGED = (
     (("lu", "clu"), "looking one step ahead, with one barrier a step"),
     (("barnes", "clu", "em3d", "fft", "gauss", "lu", "water-nsquared", "water-spatial"),
      "asking for pages ahead, under all presets"),
     (("tsp",), "looking at the bound every 2^20 steps of a search"),
-    (("ocean",), "grids of up to 128 intervals, at size small, by the first worker alone"),
+    (("ocean",), "grids of up to 128 intervals, at size small, by the first worker alone, and grids that begin where pages do"),
+    (("barnes",), "bodies numbered along the tree"),
+    (("water-nsquared", "water-spatial"), "places, forces and the rest of molecules in arrays of their own"),
+    (("fft",), "rows in pieces of a page"),
+    (("gauss",), "blocks of 32 rows at size small, each row from a new page"),
+    (("tsp",), "a first tour without crossings"),
 )
 # Parts of all nodes' time, as the papers have them; what is left is the program's own.
 CASHMERE_PARTS = (("protocol", ("ns_protocol",)), ("page locks", ("ns_wait_page_lock",)),
@@ -100,9 +107,11 @@ def before(run, words=()):
 
 def heading(name, rows):
     """A program with all its options, as it printed them; the arguments of its first row, if it never ran."""
+    shared = {row["run"]["region_mib"] for row in rows if row.get("run", {}).get("region_mib")}
     for row in rows:
         if "run" in row:
-            return " ".join([name, *(f"{key}={value}" for key, value in row["run"]["options"].items())])
+            return " ".join([name, *(f"{key}={value}" for key, value in row["run"]["options"].items()),
+                             *([f"in up to {max(shared)} MiB of shared memory"] if shared else [])])
     return " ".join([name, *rows[0].get("words", ())]) if rows else name
 
 
@@ -201,12 +210,12 @@ class Cashmere(Table):
     key, title = "cashmere", "Cashmere, tables 3 to 6 and figure 1: each preset on the homes of one run"
     papers = ("Cashmere",)
     programs = tuple(seeds.TABLE4)
-    columns = ("seconds", "speedup", "transfers", "invalid.", "diffs", "migrations", "protocol", "page locks", "wait",
-               "message", "handlers")
+    columns = ("seconds", "speedup", "transfers", "invalid.", "diffs", "migrations", "computing", "protocol", "page locks",
+               "wait", "message", "handlers")
     more = CASHMERE_WORDS
     differs = ("LU deals columns of tiles out to nodes, as the paper's; how its matrix lies in memory is "
                f"{seeds.UNTOLD}: here by columns, where few pages have two writers, and, smaller, by rows, where "
-               "all do; Ilink's tree is generated, of 4 MB at size paper, not CLP of 15 MB; nothing of one level; "
+               "all do; Ilink's tree is generated, of 14 MB at size paper, not CLP of 15 MB; nothing of one level; "
                f"figure 1's numbers {seeds.UNTOLD}, but for EM3D's")
 
     @staticmethod
@@ -216,7 +225,7 @@ class Cashmere(Table):
         parts = breakdown(run, CASHMERE_PARTS)
         return [*(count(n.get(key, 0)) for key in ("page_transfers", "invalidations", "diffs")),
                 f"{count(n.get('migrations', 0))} ({count(n.get('migration_attempts', 0))})",
-                *(percent(parts[part]) for part, _ in CASHMERE_PARTS), percent(handlers(run))]
+                *map(percent, parts.values()), percent(handlers(run))]
 
     def rows(self, bench, name):
         """Of one program: what the paper has stands below each preset."""
@@ -284,14 +293,16 @@ class Diffs(Table):
     columns = ("seconds", "speedup", "barrier", "diffs", "mean bytes", "intervals", "per interval", "diff MB", "all MB")
     more, larger = DIFFS_WORDS, DIFFS_LARGER
     unchanged = ("lu",)	# --scatter 1: two barriers a step, and nothing asked for ahead
-    differs = ("averages of a node, ours and the paper's; homes in blocks and by first touch, when few diffs are left; "
-               "LU has 1024 rows, which its intervals tell, and they are contiguous, so that two nodes share pages too")
+    differs = ("averages of a node, ours and the paper's; intervals are releases with something written; homes in blocks and by first touch, when few diffs are left; "
+               "LU has 1024 rows and IS 2^19 counts, which its averages tell, Barnes builds its tree by regions of space, as 13 "
+               "intervals tell; LU's rows are contiguous, so that two nodes share pages too")
 
     @staticmethod
     def cells(run):
         """Behind seconds and speedup."""
         n, nodes = run["counters"], run["nodes"]
-        diffs, intervals, size = (n.get(key, 0) for key in ("diffs", "intervals", "diff_bytes"))
+        # An interval of the paper's ends at a synchronisation: a release of ours that had something to say.
+        diffs, intervals, size = (n.get(key, 0) for key in ("diffs", "releases", "diff_bytes"))
         # Pages that their home writes into the frame that waits are in neither.
         whole = n.get("message_bytes", 0) + n.get("transfer_bytes", 0) + n.get("page_writes", 0) * programs.PAGE_BYTES
         return [percent(breakdown(run, HLRC_PARTS)["barrier"]), count(diffs / nodes), f"{size / max(1, diffs):.0f}",

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 		else if (opt == 'i')
 			iterations = atoi(optarg);
 		else
-			return 2;
+			side = 0;
 	}
 	if (side < 3 || side > 32768 || iterations < 0)
 		die("usage: sor [-r REGION] [-n SIDE] [-i ITERATIONS]");

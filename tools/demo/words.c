@@ -302,7 +302,7 @@ int main(int argc, char **argv)
 		else if (opt == 'o')
 			output = optarg;
 		else
-			return 2;
+			buckets = 0;
 	}
 	if (optind == argc || !buckets || buckets > BUCKETS_MAX)
 		die("usage: words [-r REGION] [-b BUCKETS] [-o OUTPUT] FILE...");

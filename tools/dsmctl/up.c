@@ -72,7 +72,8 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 		if (!found)
 			continue;
 		if (found < 0 || !words.addr) {
-			ret = fail("%s:%d: \"%s\" is no [USER@]HOST ADDR[:PORT]", path, number, line);
+			ret = fail("%s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]] with the IPv4 address of the RDMA interface", path,
+				   number, line);
 			break;
 		}
 		if (*count == HOSTS_MAX) {
@@ -221,14 +222,23 @@ int cmd_up(int argc, char **argv)
 
 int cmd_down(int argc, char **argv)
 {
-	bool force = argc > 1 && !strcmp(argv[1], "--force");
 	struct host hosts[HOSTS_MAX];
+	const char *path = NULL;
+	bool force = false;
 	int count = 0, left = 0;
 	int ret, i;
 
-	if (argc != 2 + force)
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--force"))
+			force = true;
+		else if (*argv[i] == '-' || path)
+			return usage("down", *argv[i] == '-' ? "the only option is --force" : "one HOSTFILE is enough");
+		else
+			path = argv[i];
+	}
+	if (!path)
 		return usage("down", "one HOSTFILE is needed");
-	ret = read_hosts(argv[argc - 1], hosts, &count);
+	ret = read_hosts(path, hosts, &count);
 	if (ret)
 		return ret;
 	/* The first, which the others joined, last. What one refuses to lose, all keep. */

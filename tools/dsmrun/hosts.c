@@ -95,7 +95,7 @@ int hosts_from_file(struct plan *plan, const char *path)
 			ret = add_host(plan, h.name, h.addr);
 		if (found >= 0)
 			continue;
-		fprintf(stderr, "dsmrun: %s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]]; -n and --ppn say how many\n", path,
+		fprintf(stderr, "dsmrun: %s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]] with an IPv4 address\n", path,
 			number, line);
 		ret = EXIT_FAILURE;
 	}

@@ -29,8 +29,9 @@ static const char help[] =
 	"                 end all once one has failed; else they may go on without it\n"
 	"Without a list of hosts: the nodes of this machine's cluster, at their addresses, or this\n"
 	"machine alone if it is in none.\n"
-	"DSM_SSH is the ssh command. If Slurm, PMIx, PMI or Open MPI started dsmrun, it becomes\n"
-	"the program, with their rank, unless it is a shell's. The exit status is the highest of all processes.\n";
+	"DSM_SSH is the ssh command. If Slurm, PMIx, PMI or Open MPI started dsmrun, it just becomes\n"
+	"the program, with their rank; from an interactive shell of theirs it starts all by itself.\n"
+	"The exit status is the highest of all processes; with -K that of the one that failed.\n";
 
 static int usage(const char *text, const char *word)
 {

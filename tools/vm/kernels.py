@@ -69,8 +69,9 @@ def _release(spec):
     match = [r for r in found if re.match(re.escape(spec) + r"([.-]|$)", r)
              and "cloud" not in r and "-rt" not in r]
     if not match:
-        raise KernelError(f"no headers of kernel {spec} are installed; `make KVER={spec}` or "
-                          "`tools/setup/need kernels` brings them")
+        there = ", ".join(sorted(found, key=_version_key)) or "none"
+        raise KernelError(f"no headers of kernel {spec} are installed (there are: {there}); `tools/setup/need kernels` "
+                          "brings those of 6.1 and 6.12")
     return max(match, key=_version_key)
 
 

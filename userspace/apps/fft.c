@@ -33,7 +33,7 @@ static double complex *roots;	/* of order side(), half of them; each process has
 static const struct app_option options[] = {
 	{ "log2-points", "logarithm of the points, even", &log2_points, 4, 30, { 14, 20, 22 } },
 	/* Four are the identity: of as many, doing nothing would be right. */
-	{ "transforms", "each of what the one before gave", &transforms, 1, 100000, { 2, 22, 1 } },
+	{ "transforms", "each of what the one before gave", &transforms, 1, 100000, { 2, 26, 1 } },
 	{ 0 }
 };
 

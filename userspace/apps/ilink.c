@@ -41,7 +41,7 @@ static double *frequency;			/* of haplotypes */
 static const struct app_option options[] = {
 	{ "generations", "generations below the first couple", &generations, 1, 6, { 2, 3, 3 } },
 	{ "children", "of each couple", &children, 1, ILINK_CHILDREN_MAX, { 2, 3, 4 } },
-	{ "alleles", "of each of two markers", &ilink_alleles, 2, 12, { 3, 5, 6 } },
+	{ "alleles", "of each of two markers", &ilink_alleles, 2, 12, { 3, 5, 8 } },
 	{ "evaluations", "likelihoods found in the search", &evaluations, 2, 1000, { 4, 12, 12 } },
 	{ "seed", "which tree", &seed, 1, 1000000, { 1, 1, 1 } },
 	{ "linkage", "1: write the tree into pedfile.dat and datafile.dat of LINKAGE", &linkage, 0, 1,

@@ -27,7 +27,7 @@ static struct state {
 static const struct app_option options[] = {
 	{ "log2-keys", "logarithm of the keys", &log2_keys, 1, 31, { 15, 22, 23 } },
 	{ "log2-buckets", "logarithm of the largest key", &log2_buckets, 1, 28, { 11, 17, 19 } },
-	{ "iterations", "times that all keys are ranked", &iterations, 1, 1000, { 5, 800, 10 } },
+	{ "iterations", "times that all keys are ranked", &iterations, 1, 1000, { 5, 800, 16 } },
 	{ 0 }
 };
 

@@ -42,6 +42,7 @@ static const struct {
 	{ DSM_STAT_DIFFS, "diffs" },
 	{ DSM_STAT_DIFF_BYTES, "diff_bytes" },
 	{ DSM_STAT_INTERVALS, "intervals" },
+	{ DSM_STAT_RELEASES, "releases" },
 	{ DSM_STAT_LOCKS_LOCAL, "locks_local" },
 	{ DSM_STAT_LOCKS_REMOTE, "locks_remote" },
 	{ DSM_STAT_BARRIERS, "barriers" },

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 		else if (opt == 'n')
 			iterations = atol(optarg);
 		else
-			return 2;
+			iterations = -1;
 	}
 	if (optind < argc || threads < 1 || threads > THREADS_MAX || iterations < 0) {
 		fprintf(stderr, "usage: counter [-t THREADS] [-n ITERATIONS]\n");

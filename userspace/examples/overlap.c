@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "n:")) != -1) {
 		if (opt != 'n')
-			return 2;
+			return fprintf(stderr, "usage: overlap [-n ROUNDS]\n"), 2;
 		rounds = atoi(optarg);
 	}
 	d = dsm_open(NULL, 0);
@@ -76,8 +76,11 @@ int main(int argc, char **argv)
 	must(io_uring_queue_init(8, &ring, 0), "io_uring_queue_init");
 	total = dsm_base(d);
 	number = (uint64_t)dsm_rank(d);
-	if (dsm_rank(d) == 0)
+	/* What an earlier run left is still there. */
+	if (dsm_rank(d) == 0) {
 		total->slices = 0;
+		total->sum = 0;
+	}
 	must(dsm_barrier(d, BARRIER_KEY, (unsigned int)dsm_ranks(d)), "barrier");
 
 	while (rounds-- > 0) {
@@ -96,6 +99,8 @@ int main(int argc, char **argv)
 		all += total->by_rank[i];
 	printf("rank %d: %llu of %llu slices\n", dsm_rank(d), (unsigned long long)done,
 	       (unsigned long long)all);
+	if (dsm_rank(d) == 0)
+		printf("their sum is %.6f\n", total->sum);
 	if (all != total->slices)
 		return fprintf(stderr, "overlap: the total has %llu slices\n",
 			       (unsigned long long)total->slices), 1;

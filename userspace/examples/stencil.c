@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 		else if (opt == 'n')
 			steps = atoi(optarg);
 		else
-			return 2;
+			side = 0;
 	}
 	if (optind < argc || side < 3 || side > 16384 || steps < 0) {
 		fprintf(stderr, "usage: stencil [-s SIDE] [-n STEPS]\n");

@@ -69,6 +69,7 @@ static int set_path(struct dsm *d, const char *region)
 /* Asks the control device for a new heap region; one that is there already is as good. */
 static int create_region(const char *region)
 {
+	static const char policy[] = "home=first-touch";	/* as of the default heap */
 	char why[256] = "";
 	struct dsm_ioc_region arg = {
 		.size = sizeof(arg),
@@ -78,6 +79,8 @@ static int create_region(const char *region)
 		.gid = (uint32_t)-1,
 		.errtxt_len = sizeof(why),
 		.errtxt = (uintptr_t)why,
+		.policy_len = sizeof(policy),
+		.policy = (uintptr_t)policy,
 	};
 	char control[DSM_CONTROL_BYTES];
 	int err = dsm_control_from_env(control);
@@ -137,9 +140,9 @@ static int open_failed(const struct dsm *d, int err)
 	if (err != ENOENT && err != ENXIO)
 		return dsm_error_set(err, "dsm_open: %s", d->path);
 	if (!dsm_control_from_env(control) && access(control, F_OK))
-		return dsm_error_set(err, "dsm_open: %s is missing: load the module "
-				     "(modprobe dsm insecure=1%s), then dsmctl join", control,
-				     strchr(control, '.') ? " nodes=N" : "");
+		return dsm_error_set(err, "dsm_open: %s is missing; load the module "
+				     "(modprobe dsm insecure=1%s) and dsmctl join: %s", control,
+				     strchr(control, '.') ? " nodes=N" : "", d->path);
 	/* Without a cluster there are no regions either, not even the one called heap. */
 	if (ask_control(control, &info) && info.state == DSM_NODE_NONE)
 		return dsm_error_set(ENOTCONN, "dsm_open: %s", d->path);
