@@ -5,7 +5,8 @@ import errno
 
 import loss
 import moves
-from scene import CALL_SECONDS, SIGBUS, actors, bound, counters, dying, expect, living, ranks, region, sums, until
+from scene import (CALL_SECONDS, SIGBUS, actors, bound, counters, dying, expect, living, ranks, region, region_agrees,
+                   sums, until)
 from vm import clock
 
 PAGE = 4096
@@ -303,6 +304,7 @@ def roi_homes(c):
                             (("home=first-touch",), 0)):
         with region(c, "1M", *settings) as name:
             ranks(c, ["roi", name, 20, moves], ppn=1)
+            region_agrees(c, name)
     # Named ones stay.
     c.nodes[0].write(b"0 0 256\n", "/tmp/roi-homes")
     with region(c, "1M", "preset=csm-none", "home=list:/tmp/roi-homes") as name:
