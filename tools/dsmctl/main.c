@@ -46,12 +46,13 @@ static int cmd_version(int argc, char **argv)
 
 static const struct command commands[] = {
 	{ "join",
-	  "usage: dsmctl join --listen ADDR[:PORT] [--seed ADDR[:PORT]] [--node K] [--nodes N]\n"
+	  "usage: dsmctl join --listen ADDR[:PORT] [--seed ADDR[:PORT]] [--node ID] [--nodes N]\n"
 	  "                   [--timeout SECONDS]\n"
-	  "Joins this machine to a cluster; prints \"node K of N joined\".\n"
+	  "Joins this machine to a cluster; prints \"node ID of N joined\".\n"
 	  "  --listen ADDR   IPv4 address of this machine's RDMA interface\n"
 	  "  --seed ADDR     address of a member; without it this machine starts a cluster\n"
-	  "  --node K        wanted node number, else the lowest that is free\n"
+	  "  --node ID       wanted number in the cluster, else the lowest that is free (not to be\n"
+	  "                  confused with --node K before the command: which of a machine's nodes)\n"
 	  "  --nodes N       wait until N nodes are up\n"
 	  "  --timeout S     give up after S seconds (30)\n",
 	  cmd_join },
