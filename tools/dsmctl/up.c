@@ -229,12 +229,13 @@ int cmd_down(int argc, char **argv)
 	int ret, i;
 
 	for (i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--force"))
+		if (!strcmp(argv[i], "--force")) {
 			force = true;
-		else if (*argv[i] == '-' || path)
+			continue;
+		}
+		if (*argv[i] == '-' || path)
 			return usage("down", *argv[i] == '-' ? "the only option is --force" : "one HOSTFILE is enough");
-		else
-			path = argv[i];
+		path = argv[i];
 	}
 	if (!path)
 		return usage("down", "one HOSTFILE is needed");
