@@ -116,9 +116,12 @@ def twins_are_bounded(c):
             number = a.begin_blocked("wait_room", "fill", 0, words, 8, 1000)
             grown = _grown(writer, before)
         a.finish(number, 0, "stores")
-        left = grown["twins"] - grown["diffs"]
-        expect(2 * ROOM <= left <= 2 * ROOM + 1, f"{grown['twins']} twins, {grown['diffs']} diffs, with room for {ROOM}")
         a.want(0, "release")
+        # A page that is flushed between its fault and its store has no diff, and a twin once more.
+        again = _grown(writer, before)["twins"] - words * 8 // PAGE
+        left = grown["twins"] - grown["diffs"]
+        expect(2 * ROOM <= left <= 2 * ROOM + 1 + again,
+               f"{grown['twins']} twins, {grown['diffs']} diffs, {again} made again, with room for {ROOM}")
         a.want(0, "verify", 0, words, 8, 1000)
 
 
