@@ -351,21 +351,34 @@ void dsm_chunks_free(struct dsm_region *r)
 
 /* ---- transfers ---- */
 
+/**
+ * dsm_chunk_hold() - count the transfers of a step
+ * @n: node
+ * @x: list
+ *
+ * In the step itself: a region that goes waits for what is counted, also if it is not posted yet.
+ *
+ * Context: engine lock held.
+ */
+void dsm_chunk_hold(struct dsm_node *n, struct dsm_xfer *x)
+{
+	for (; x; x = x->next) {
+		struct dsm_space *s = dsm_space_find(n->engine, x->region);
+		struct dsm_region *r = s ? s->shell : NULL;
+
+		/* Letters and notices belong to none. */
+		x->shell = r;
+		if (!r)
+			continue;
+		kref_get(&r->ref);
+		atomic_inc(&r->transfers);
+	}
+}
+
 static void post(struct dsm_node *n, struct dsm_xfer *list)
 {
 	struct dsm_xfer *x;
 
-	for (x = list; x; x = x->next) {
-		struct dsm_region *r = dsm_node_region_get(n, x->region, false);
-
-		/*
-		 * It lives: a thread that uses the region, or a message of it, made this step. Letters
-		 * and notices belong to none.
-		 */
-		x->shell = IS_ERR(r) ? NULL : r;
-		if (x->shell)
-			atomic_inc(&r->transfers);
-	}
 	if (!dsm_net_xfer(n->net, list))
 		return;
 	while (list) {
@@ -379,7 +392,7 @@ static void post(struct dsm_node *n, struct dsm_xfer *list)
 /**
  * dsm_chunk_post() - hand over the transfers of a step
  * @n: node
- * @x: list, oldest first
+ * @x: list, oldest first, held
  *
  * Context: process, no lock held; never waits for the network.
  */

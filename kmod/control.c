@@ -554,8 +554,7 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 		else if (!dsm_rsync_settle(r))
 			err = say(msg, -EBUSY, "a lock of the region is held; end the programs that use it");
 		else if (!wait_event_timeout(n->changed,
-					     !atomic_read(&r->transfers) && !READ_ONCE(r->space->fetching) &&
-					     !READ_ONCE(r->space->dir.begun),
+					     !atomic_read(&r->transfers) && !READ_ONCE(r->space->fetching),
 					     LAST_FETCH))
 			err = say(msg, -EBUSY, "pages of the region are still being fetched; try again");
 		if (err)

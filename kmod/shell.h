@@ -357,6 +357,7 @@ void dsm_chunks_peer_lost(struct dsm_region *r, u16 node);
 void dsm_chunk_frame(struct dsm_region *r, u32 idx, gfp_t gfp);
 void dsm_chunk_asked(struct dsm_region *r, u32 idx);
 void dsm_chunks_free(struct dsm_region *r);
+void dsm_chunk_hold(struct dsm_node *n, struct dsm_xfer *x);
 void dsm_chunk_post(struct dsm_node *n, struct dsm_xfer *x);
 void dsm_chunk_xfer_done(struct dsm_node *n, struct dsm_xfer *x);
 

@@ -267,6 +267,8 @@ static bool step_end(struct dsm_node *n, struct dsm_actions *acts) __releases(&n
 
 	for (;;) {
 		run = acts->run;
+		if (acts->xfer)
+			dsm_chunk_hold(n, acts->xfer);
 		spin_unlock(&n->lock);
 		*last = acts->send;
 		if (run && ++steps < STEPS_TOGETHER && only_sends(acts)) {

@@ -41,7 +41,6 @@ struct dsm_page;
  * @late:   others used the region before this node came: whoever had its number may be in sharing sets; set by
  *          the shell
  * @ending: the region may go: nothing is changed at other nodes that need not be; set by the shell
- * @begun:  atomics that are not back, also those that a step has begun and that are not posted yet
  */
 struct dsm_dir {
 	u64 *word;
@@ -49,7 +48,6 @@ struct dsm_dir {
 	struct dsm_key key[DSM_MAX_NODES];
 	bool late;
 	bool ending;
-	u32 begun;
 };
 
 /**

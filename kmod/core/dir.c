@@ -109,7 +109,6 @@ static void begin(struct dsm_engine *e, struct dsm_page *p, u32 what, u64 compar
 	x->imm = what;
 	p->xid = x->xid;
 	p->dir |= DSM_DIR_BUSY;
-	p->space->dir.begun++;
 	if (x->operand)
 		dsm_count(e, p->space, dir_changes);
 	else
@@ -427,10 +426,7 @@ static bool is_clear(struct dsm_engine *e, struct dsm_page *p, struct dsm_xfer *
 void dsm_dir_on_xfer(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_actions *acts)
 {
 	struct dsm_page *p = dsm_page_find(e, x->region, x->idx);
-	struct dsm_space *s = dsm_space_find(e, x->region);
 
-	if (s)
-		s->dir.begun--;
 	/* The region goes. */
 	if (!p || p->xid != x->xid || !(p->dir & DSM_DIR_BUSY))
 		return;

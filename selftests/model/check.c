@@ -445,8 +445,6 @@ static void check_node_idle(struct node *n)
 			fail("I26: a pull of %c never ends", name);
 	if (n->space.fetching)
 		fail("I26: %c thinks that %u fetches are under way", name, n->space.fetching);
-	if (n->space.dir.begun)
-		fail("I26: %c thinks that %u atomics are under way", name, n->space.dir.begun);
 	if (w.l->flags & LITMUS_CSM)
 		check_csm_end(n);
 	for (k = 0; k < MAX_PAGES; k++)

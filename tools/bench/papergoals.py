@@ -23,7 +23,7 @@ ONE = "home=first-touch"
 LU_WORDS = ("--pad", "0")	# columns of tiles have owners, two of whom share a page where they meet
 LU_OLD, LU_MOVES = "preset=csm-none,home=first-touch", "preset=csm-none-mg"
 WANTED = 5	# runs behind a median
-LEADING = 3	# fixed presets, after a run of each, of which the median is wanted: the best is one of them
+LEADING = 3	# fixed presets that were fastest in a run of each: the best is taken to be one of them, and their medians are wanted
 NO_TIME = "not known: a time is missing, or none that could be told"
 
 

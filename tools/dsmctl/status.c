@@ -120,8 +120,7 @@ int cmd_status(int argc, char **argv)
 	int fd, ret;
 
 	if (argc > 1 && !json)
-		return usage("status", !strcmp(argv[1], "--node") ? "\"%s\" goes before the command" :
-			     "unknown option \"%s\"", argv[1]);
+		return usage("status", "unknown option \"%s\"", argv[1]);
 	fd = open_control();
 	if (fd < 0)
 		return EXIT_FAILURE;
