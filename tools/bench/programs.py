@@ -23,7 +23,7 @@ PRESETS = (*FIXED_PRESETS, "auto", "sc")
 # Smaller runs of the same kind: fewer steps of the size small, and smaller matrices where there are none.
 SHORT = {
     "sor": "--iterations 20", "matmul": "--n 960", "tsp": "--seed 1", "water-nsquared": "--steps 1",
-    "gauss": "--n 1280", "clu": "--n 1280", "lu": "--n 1280", "water-spatial": "--steps 3",
+    "gauss": "--n 1280", "clu": "--n 1280", "lu": "--n 1300", "water-spatial": "--steps 3",
     "barnes": "--steps 2", "fft": "--transforms 2", "ocean": "--steps 2", "em3d": "--iterations 40",
     "ilink": "", "is": "--iterations 40", "radix": "--rounds 15",
 }

@@ -215,7 +215,8 @@ class Cashmere(Table):
     more = CASHMERE_WORDS
     differs = ("LU deals columns of tiles out to nodes, as the paper's; how its matrix lies in memory is "
                f"{seeds.UNTOLD}: here by columns, where few pages have two writers, and, smaller, by rows, where "
-               "all do; Ilink's tree is generated, of 14 MB at size paper, not CLP of 15 MB; nothing of one level; "
+               "all do; Ilink's tree is generated, of 14 MB at size paper, not CLP of 15 MB; nothing of one level; of two guests "
+               "only one asks a home, so that csm-adb multicasts nothing there; "
                f"figure 1's numbers {seeds.UNTOLD}, but for EM3D's")
 
     @staticmethod
