@@ -124,6 +124,7 @@ static int ask_barrier(struct dsm_async *a, struct dsm_actions *acts)
 	int ret;
 
 	a->wait.w.told = READ_ONCE(*a->arg.told);
+	a->wait.w.opened = a->arg.owner.opened;
 	ret = dsm_barrier_arrive(n->engine, a->region->space, a->arg.key, a->arg.value,
 				 &a->wait.w, acts);
 	return ret ? ret : -EINPROGRESS;

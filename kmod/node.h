@@ -143,6 +143,7 @@ struct dsm_owner {
 	pid_t tgid;
 	pid_t tid;
 	kuid_t uid;	/* who opened the file: locks count against this user */
+	u64 opened;	/* of the file: see dsm_node_region_opened(); for barriers */
 };
 int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
 		  const struct dsm_owner *o);
@@ -162,6 +163,8 @@ int dsm_node_flag_set(struct dsm_region *r, u64 key);
 int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told);
 /* The program hears of @ret: after -EHOSTDOWN it does not wait for who is lost. Returns @ret. */
 int dsm_node_tell(struct dsm_region *r, u64 *told, int ret);
+/* A file of it was opened: its number, above those of all files before. */
+u64 dsm_node_region_opened(struct dsm_region *r);
 int dsm_node_flag_clear(struct dsm_region *r, u64 key);
 int dsm_node_acquire(struct dsm_region *r, bool merge);
 int dsm_node_release(struct dsm_region *r, bool silent);

@@ -380,6 +380,7 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 	a->owner = *o;
 	dsm_wait_init(&a->wait);
 	a->wait.w.told = told;
+	a->wait.w.opened = o->opened;
 	spin_lock(&n->arrivals_lock);
 	list_add_tail(&a->link, &n->arrivals);
 	spin_unlock(&n->arrivals_lock);
@@ -437,6 +438,24 @@ int dsm_node_tell(struct dsm_region *r, u64 *told, int ret)
 	if (ret == -EHOSTDOWN)
 		WRITE_ONCE(*told, READ_ONCE(*told) | dsm_node_region_lost(r));
 	return ret;
+}
+
+/**
+ * dsm_node_region_opened() - a file is open that was not a moment ago
+ * @r: region
+ *
+ * Context: any.
+ * Return: its number among the region's files at this node, counted from 1.
+ */
+u64 dsm_node_region_opened(struct dsm_region *r)
+{
+	struct dsm_node *n = r->node;
+	u64 number;
+
+	spin_lock(&n->lock);
+	number = ++r->space->opens;
+	spin_unlock(&n->lock);
+	return number;
 }
 
 /**

@@ -6,17 +6,26 @@
 #ifndef DSM_OUTPUT_H
 #define DSM_OUTPUT_H
 
-#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* Has who read standard output, a pipe, gone? */
+static inline bool output_is_unread(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+}
 
 /* @status, or a failure if standard output is not all written. Who does not read it any more needs no message. */
 static inline int output_end(const char *who, int status)
 {
-	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
-	if (errno != EPIPE)
+	if (!output_is_unread())
 		fprintf(stderr, "%s: not all of the output could be written: is the disk full?\n", who);
 	return status ? status : EXIT_FAILURE;
 }

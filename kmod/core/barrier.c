@@ -279,6 +279,7 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 		b->status = 0;
 		b->strays = false;
 		b->members = 0;
+		b->owed = status ? b->owed : 0;
 		memcpy(b->last, b->count, sizeof(b->last));
 		memset(b->count, 0, sizeof(b->count));
 	}
@@ -355,6 +356,15 @@ static void split(struct dsm_engine *e, struct dsm_request *q, u32 room, struct 
 	dsm_ready(e, acts, &rest->cont, DSM_CONT_REQUEST);
 }
 
+/* Parties of an episode that failed before the present one began. */
+static void refuse_owed(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_request *q, struct dsm_actions *acts)
+{
+	if (q->count > b->owed)
+		split(e, q, b->owed, acts);
+	b->owed -= q->count;
+	refuse(e, q, -EOWNERDEAD, acts);
+}
+
 static void begin(struct dsm_engine *e, struct dsm_barrier *b, u32 parties)
 {
 	struct dsm_space *s = dsm_space_find(e, b->region);
@@ -425,6 +435,12 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		return;
 	}
 	b = dsm_barrier_get(e, q->region, q->key);
+	if (b->owed && !dsm_barrier_is_later(b, q)) {
+		refuse_owed(e, b, q, acts);
+		return;
+	}
+	if (b->status == -EOWNERDEAD && dsm_barrier_is_later(b, q))
+		dsm_barrier_abandon(e, b);
 	if (!b->seen && b->last_parties == q->value && (b->shut || b->last_members & ~e->alive & ~e->left)) {
 		refuse(e, q, -EHOSTDOWN, acts);	/* a party of last time will never come */
 		return;
@@ -455,7 +471,7 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 	b->count[node] = min_t(u32, b->count[node] + q->count, U16_MAX);
 	/* Gone before its arrival was counted, or who passed it on, before all that it knew was told. */
 	if (q->gone || !dsm_engine_alive(e, node) || !dsm_engine_alive(e, q->via))
-		b->status = q->gone ? -EOWNERDEAD : -EHOSTDOWN;
+		dsm_barrier_fail(e, b, q->gone ? -EOWNERDEAD : -EHOSTDOWN, acts);
 	q->gone = 0;
 	b->strays |= stray;
 	usual = is_usual(e, b, q);
@@ -525,7 +541,7 @@ void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16
 			if (q->node != node || q->xid != xid)
 				continue;
 			/* It departs all the same: another node may have said this of threads that still wait. */
-			b->status = -EOWNERDEAD;
+			dsm_barrier_fail(e, b, -EOWNERDEAD, acts);
 			end_episode(e, b, acts);
 			return;
 		}
@@ -612,6 +628,7 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 			.count = le32_to_cpu(ticket.count),
 			.op = le16_to_cpu(ticket.flags),
 			.episode = le64_to_cpu(body.episode),
+			.chunk = le32_to_cpu(body.broken),
 		}, complete, le32_to_cpu(body.count) == 1, acts);
 	}
 	return 0;
@@ -644,6 +661,7 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 		return;
 	}
 	dsm_barrier_early_forget(b, node);
+	b->broken_told &= ~bit;
 	b->holders &= ~bit;
 	if (!b->seen) {
 		if (!(b->last_members & bit))

@@ -53,6 +53,11 @@
  * @tree:         by which the holders report; elsewhere: of the last departure
  * @early:        threads that are gone whose report was not there, the last few: it may still come; manager
  * @n_early:      how many there have been
+ * @broken:       number of the last episode that failed since a party ended; 0: none. Not manager: that we were told of
+ * @broken_opens: @opens of the region then
+ * @broken_told:  nodes that were to be told of it; manager
+ * @owed:         its parties that have not come, another episode having begun; manager
+ * @knows:        what all callers held know of such; not manager
  *
  * Guarded by the engine lock.
  */
@@ -87,6 +92,11 @@ struct dsm_barrier {
 		u32 xid;
 	} early[DSM_BARRIER_EARLY];
 	u32 n_early;
+	u32 broken;
+	u64 broken_opens;
+	u64 broken_told;
+	u32 owed;
+	u32 knows;
 	u16 count[DSM_MAX_NODES];
 	u16 last[DSM_MAX_NODES];
 };
@@ -123,6 +133,12 @@ struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key);
 void dsm_barrier_early_note(struct dsm_barrier *b, u16 node, u32 xid);
 u32 dsm_barrier_early_take(struct dsm_barrier *b, const struct dsm_request *q);
 void dsm_barrier_early_forget(struct dsm_barrier *b, u16 node);
+/* barrier_broken.c: episodes that fail since a party ended; who belongs to one, and who comes later. */
+void dsm_barrier_fail(struct dsm_engine *e, struct dsm_barrier *b, int status, struct dsm_actions *acts);
+void dsm_barrier_broken_learn(struct dsm_engine *e, struct dsm_barrier *b, u32 number);
+u32 dsm_barrier_broken_before(const struct dsm_barrier *b, u64 opened);
+bool dsm_barrier_is_later(const struct dsm_barrier *b, const struct dsm_request *q);
+void dsm_barrier_abandon(struct dsm_engine *e, struct dsm_barrier *b);
 /* Somebody is inside, or nobody any more (@b may be gone afterwards). */
 void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b);
 void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b);

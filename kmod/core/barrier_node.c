@@ -60,6 +60,7 @@ static void report(struct dsm_engine *e, struct dsm_barrier *b, u16 to, u16 root
 		.count = cpu_to_le32(b->n_below + (b->seen ? 1 : 0)),
 		.told = cpu_to_le64(b->told),
 		.episode = cpu_to_le64(b->episode),
+		.broken = cpu_to_le32(b->knows),
 	};
 	struct dsm_space *s = dsm_space_find(e, b->region);
 	struct dsm_request *q, *tmp;
@@ -107,9 +108,9 @@ static bool is_empty(const struct dsm_barrier *b)
 }
 
 /* As last time, so far: may wait here for the rest. */
-static bool may_hold(const struct dsm_barrier *b, u32 parties, u64 told)
+static bool may_hold(const struct dsm_barrier *b, u32 parties, u64 told, u32 knows)
 {
-	return b && b->quota && b->parties == parties && (is_empty(b) || b->told == told);
+	return b && b->quota && b->parties == parties && (is_empty(b) || (b->told == told && b->knows == knows));
 }
 
 static bool way_is_open(const struct dsm_engine *e, const struct dsm_barrier *b)
@@ -132,6 +133,7 @@ static void hold(struct dsm_engine *e, struct dsm_barrier *b, u16 root, struct d
 	if (is_empty(b)) {
 		dsm_barrier_busy(e, b);
 		b->told = w->told;
+		b->knows = dsm_barrier_broken_before(b, w->opened);
 	}
 	if (!b->seen) {
 		dsm_request_add(e, w, root);
@@ -167,13 +169,17 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 	struct dsm_barrier *b;
 	struct dsm_msgbuf *m;
 	u16 quiet;
+	u32 knows;
 
 	if (!dsm_engine_alive(e, root))
 		return -EHOSTDOWN;
 	/* Not of who had the number of a lost node before. */
 	w->told &= dsm_space_lost(e, s->id);
 	w->space = s;
+	b = dsm_barrier_find(e, s->id, key);
+	knows = dsm_barrier_broken_before(b, w->opened);
 	head.told = cpu_to_le64(w->told);
+	head.broken = cpu_to_le32(knows);
 	if (root == e->self) {
 		dsm_request_add(e, w, root);
 		dsm_barrier_accept(e, &(struct dsm_request){
@@ -187,12 +193,12 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 			.key = key,
 			.told = w->told,
 			.count = 1,
+			.chunk = knows,
 			.op = dsm_moves_quiet(e, s, root, w->xid),
 		}, true, true, acts);
 		return 0;
 	}
-	b = dsm_barrier_find(e, s->id, key);
-	if (may_hold(b, parties, w->told) && b->seen < b->quota) {
+	if (may_hold(b, parties, w->told, knows) && b->seen < b->quota) {
 		hold(e, b, root, w, acts);
 		return 0;
 	}
@@ -312,14 +318,16 @@ void dsm_barrier_relay(struct dsm_engine *e, struct dsm_request *q, u16 root,
 		.count = cpu_to_le32(1),
 		.told = cpu_to_le64(q->told),
 		.episode = cpu_to_le64(q->episode),
+		.broken = cpu_to_le32(q->chunk),
 	};
 	struct dsm_msgbuf *m;
 
-	if (may_hold(b, q->value, q->told) && q->episode == b->episode &&
+	if (may_hold(b, q->value, q->told, q->chunk) && q->episode == b->episode &&
 	    b->n_below < b->below && !q->gone) {
 		if (is_empty(b)) {
 			dsm_barrier_busy(e, b);
 			b->told = q->told;
+			b->knows = q->chunk;
 		}
 		list_add_tail(&q->cont.link, &b->arrivals);
 		b->n_below++;
@@ -567,10 +575,12 @@ static void on_ask(struct dsm_engine *e, u16 from, u32 region, const struct dsm_
 	struct dsm_barrier *b = dsm_barrier_get(e, region, le64_to_cpu(body->key));
 	u64 episode = le64_to_cpu(body->episode);
 
-	if (episode < b->episode)
-		return;		/* of an episode that is over */
-	b->asked = max(b->asked, episode);
-	report_held(e, b, from, acts);
+	if (episode >= b->episode) {	/* else it is over */
+		b->asked = max(b->asked, episode);
+		report_held(e, b, from, acts);
+	}
+	if (body->broken)
+		dsm_barrier_broken_learn(e, b, le32_to_cpu(body->broken));
 }
 
 /**
@@ -628,6 +638,7 @@ void dsm_barrier_node_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16
 	}
 	b->episode = 0;
 	b->asked = 0;
+	b->broken = 0;
 	b->quota = 0;
 	b->below = 0;
 	b->n_below = 0;

@@ -195,7 +195,7 @@ static bool check_arrive(struct dsm_reader *r, u8 type)
 	struct dsm_wire_arrive body;
 
 	dsm_reader_take(r, &body, sizeof(body));
-	if (r->bad || body.reserved || (type != DSM_MSG_BAR_ARRIVE && body.moves) ||
+	if (r->bad || (type == DSM_MSG_BAR_ABORT && body.broken) || (type != DSM_MSG_BAR_ARRIVE && body.moves) ||
 	    !check_tickets(r, le32_to_cpu(body.count)) || !check_moves(r, le32_to_cpu(body.moves)))
 		return false;
 	switch (type) {

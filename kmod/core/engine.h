@@ -211,6 +211,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @busy:    sync=rdma: locks that this node has, wants or is giving back
  * @fetching: its pages in FET and WRF; the shell waits for none before the region goes
  * @flags_set: flags that are set, of those kept here
+ * @opens:   files of it that were opened at this node, so far
  * @stats:   counters of the region at this node
  * @shell:   the shell's region
  */
@@ -229,9 +230,8 @@ struct dsm_space {
 	bool still, closing;
 	bool all_told;
 	u64 told[DSM_TOLD_WORDS];
-	u32 busy;
-	u32 fetching;
-	u32 flags_set;
+	u32 busy, fetching, flags_set;
+	u64 opens;
 	struct dsm_core_stats stats;
 	void *shell;
 };
@@ -285,7 +285,7 @@ struct dsm_interval {
  * @via:    barriers: who sent it to us
  * @count:  barriers: threads that arrived; fetches: registration of the sink
  * @gone:   barriers: how many of them have ended since; fetches: a multicast will do
- * @chunk:  fetches: registration of the page's chunk that the caller knows
+ * @chunk:  fetches: registration of the page's chunk that the caller knows; barriers: failed episode that the callers know nothing of
  * @episode: barriers: the one that the sender believes in; fetches: version that is needed
  */
 struct dsm_request {

@@ -53,6 +53,7 @@ struct dsm_lock_owner {
  * @done:   set when it is put on the wake list; from then on the engine has forgotten it
  * @owner:  who takes the lock
  * @told:   for flag waits and barriers: bitmap of lost nodes that the caller was told of before
+ * @opened: at a barrier: @opens of the region when the caller's file was opened, this one included
  * @space:  at a barrier: region, which the thread keeps open
  */
 struct dsm_waiter {
@@ -71,6 +72,7 @@ struct dsm_waiter {
 	bool done;
 	struct dsm_lock_owner owner;
 	u64 told;
+	u64 opened;
 	struct dsm_space *space;
 };
 

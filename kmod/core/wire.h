@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 21u
+#define DSM_WIRE_VERSION 22u
 #endif
 
 /**
@@ -454,7 +454,7 @@ static_assert(sizeof(struct dsm_wire_rsync_key) == 16);
 
 /*
  * BAR_ARRIVE: tickets, pages that shall move, then knowledge. BAR_ABORT: one ticket, of which one thread is gone; only
- * key and count. BAR_ASK: only key and episode.
+ * key and count. BAR_ASK: only key, episode, and @broken: an episode that failed, to be remembered.
  */
 struct dsm_wire_arrive {
 	__le64 key;
@@ -463,7 +463,7 @@ struct dsm_wire_arrive {
 	__le64 told;			/* bitmap: lost nodes that the caller has been told of */
 	__le64 episode;			/* of the last departure; 0: none */
 	__le32 moves;			/* pages that follow the tickets */
-	__le32 reserved;
+	__le32 broken;			/* ARRIVE: failed episode that the callers know nothing of; see barrier_broken.c */
 };
 static_assert(sizeof(struct dsm_wire_arrive) == 40);
 

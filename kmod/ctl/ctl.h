@@ -22,6 +22,7 @@ struct io_uring_cmd;
  * @id:        unique since the module was loaded; part of the owner of locks
  * @told:      lost nodes that waits of this file do not wait for: see dsm_node_flag_wait(); written
  *             by any thread, an error told twice does no harm
+ * @opened:    see dsm_node_region_opened(); set before @region
  * @node:      whose device it is; fixed
  * @control:   of /dev/dsm, not of a region's; fixed
  * @force_raw: read() and write() are allowed on a heap region; set once by DSM_IOC_FORCE_RAW
@@ -34,6 +35,7 @@ struct io_uring_cmd;
 struct dsm_file {
 	u64 id;
 	u64 told;
+	u64 opened;
 	struct dsm_node *node;
 	bool control;
 	bool force_raw;

@@ -14,7 +14,7 @@ static struct dsm_owner owner_of(const struct dsm_ioctl_call *c)
 	const struct dsm_file *f = c->file->private_data;
 
 	return (struct dsm_owner){ .file = f->id, .tgid = current->tgid, .tid = current->pid,
-				   .uid = c->file->f_cred->euid };
+				   .uid = c->file->f_cred->euid, .opened = f->opened };
 }
 
 /**

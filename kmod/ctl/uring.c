@@ -160,6 +160,7 @@ static int begin(struct io_uring_cmd *cmd, const struct dsm_uring_arg *a, unsign
 	}
 	if (IS_ERR(r))
 		return PTR_ERR(r);
+	arg.owner.opened = f->opened;
 	if (i == ARRAY_SIZE(rows)) {
 		if (issue_flags & IO_URING_F_NONBLOCK && dsm_node_unlock_waits(r))
 			return -EAGAIN;

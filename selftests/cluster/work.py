@@ -457,6 +457,34 @@ def killed_inside_a_barrier(c, *policy):
                 there = a.begin("barrier", key, 2)
                 z.want(0, "barrier", key, 2)
                 a.finish(there, 0, "barrier of the others")
+        programs_one_after_the_other(c, name)
+
+
+def programs_one_after_the_other(c, name):
+    """Each ends when one of three has not come to the barrier yet; the next one uses the same key, with more threads."""
+    key = 7
+    for parties in (3, 4):
+        with actors(name, c.nodes[0], c.nodes[1], c.nodes[-1]) as (a, b, z):
+            there = a.begin_blocked("dsm_node_barrier", "barrier", key, parties)
+            b.begin_blocked("dsm_node_barrier", "barrier", key, parties)
+            b.settle()
+            a.settle()
+            b.kill()
+            a.finish(there, -errno.EOWNERDEAD, "barrier with a killed process")
+            if parties == 3:
+                continue	# z ends as well, without having come
+            with actors(name, c.nodes[0], c.nodes[1]) as (other, another):
+                there = other.begin_blocked("dsm_node_barrier", "barrier", key, 2)
+                other.settle()
+                z.want(-errno.EOWNERDEAD, "barrier", key, parties)
+                another.want(0, "barrier", key, 2)
+                other.finish(there, 0, "barrier of another program")
+    with actors(name, c.nodes[0], c.nodes[1], c.nodes[-1]) as (a, b, z):
+        for _ in range(3):
+            there = [actor.begin("barrier", key, 3) for actor in (a, b)]
+            z.want(0, "barrier", key, 3)
+            for actor, begun in zip((a, b), there):
+                actor.finish(begun, 0, "barrier of a program that came later")
 
 
 def join_leave_and_unload_refusals(c):

@@ -16,11 +16,13 @@
 
 static u64 K;
 static u64 told;	/* lost nodes that who arrives has heard of */
+static u64 opened;	/* when the file was opened by which threads arrive */
 
 static inline void start_nodes(u32 nodes)
 {
 	world_start(nodes);
 	told = 0;
+	opened = 0;
 	K = world_key(DSM_MSG_BAR_ARRIVE, A, 0);
 }
 
@@ -42,6 +44,7 @@ static inline int arrive_at(u16 node, u64 key, u32 parties, struct dsm_waiter *w
 
 	dsm_waiter_init(waiter);
 	waiter->told = told;
+	waiter->opened = opened;
 	err = dsm_barrier_arrive(world_engine(node), &w.node[node].space, key, parties, waiter, world_begin(node));
 	world_end(node);
 	return err;

@@ -56,14 +56,15 @@ static int named_before(const struct host *hosts, int count)
 static int read_hosts(const char *path, struct host *hosts, int *count)
 {
 	FILE *f = fopen(path, "re");
-	char line[512];
+	char *line = NULL;
+	size_t room = 0;
 	int number = 0;
 	int ret = 0;
 
 	if (!f)
 		return fail("%s: %s", path, strerror(errno));
 	*count = 0;
-	while (!ret && fgets(line, sizeof(line), f)) {
+	while (!ret && getline(&line, &room, f) > 0) {
 		struct host *h = &hosts[*count];
 		struct host_line words;
 		int found = parse_host_line(line, &words);
@@ -89,6 +90,7 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 		}
 		(*count)++;
 	}
+	free(line);
 	fclose(f);
 	if (!ret && !*count)
 		ret = fail("%s: no hosts", path);

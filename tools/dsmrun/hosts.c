@@ -78,7 +78,8 @@ int hosts_from_list(struct plan *plan, const char *list)
 int hosts_from_file(struct plan *plan, const char *path)
 {
 	FILE *f = fopen(path, "re");
-	char line[512];
+	char *line = NULL;
+	size_t room = 0;
 	int number = 0, found;
 	int ret = 0;
 
@@ -86,7 +87,7 @@ int hosts_from_file(struct plan *plan, const char *path)
 		fprintf(stderr, "dsmrun: %s: %s\n", path, strerror(errno));
 		return EXIT_FAILURE;
 	}
-	while (!ret && fgets(line, sizeof(line), f)) {
+	while (!ret && getline(&line, &room, f) > 0) {
 		struct host_line h;
 
 		number++;
@@ -99,6 +100,7 @@ int hosts_from_file(struct plan *plan, const char *path)
 			number, line);
 		ret = EXIT_FAILURE;
 	}
+	free(line);
 	fclose(f);
 	if (!ret && !plan->host_count) {
 		fprintf(stderr, "dsmrun: %s names no host\n", path);

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../output.h"
 #include "dsmrun.h"
 
 #define LINE_MAX_BYTES 4096
@@ -274,6 +275,17 @@ static bool any_left(const struct run *run)
 	return false;
 }
 
+/* As a shell's pipe does to the one program before it. */
+static void end_unread(struct run *run)
+{
+	if (run->ending || !ferror(stdout) || !output_is_unread())
+		return;
+	run->worst = 128 + SIGPIPE;
+	run->incomplete = true;
+	run->ending = true;
+	signal_all(run, SIGTERM, false);
+}
+
 static void attend(struct run *run)
 {
 	int streams = 2 * run->count;
@@ -296,6 +308,7 @@ static void attend(struct run *run)
 		}
 		if (run->fds[0].revents)
 			handle_signal(run);
+		end_unread(run);
 		look_for_ends(run);
 	}
 }

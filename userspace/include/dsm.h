@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 struct dsm;
+struct timespec;	/* strict C99's <time.h> has none */
 
 #define DSM_RDONLY 1u	/* map read-only */
 #define DSM_CREATE 2u	/* create the region if it is missing: 1 GiB, heap=on */

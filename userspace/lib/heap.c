@@ -12,7 +12,7 @@
 
 #define MIN_ALIGN 16
 
-int heap_lock(struct dsm *d, uint64_t key)
+int dsm_heap_lock(struct dsm *d, uint64_t key)
 {
 	int ret;
 
@@ -38,7 +38,7 @@ static int format(struct dsm *d)
 	head->entry_bytes = sizeof(struct heap_entry);
 	head->pages = pages;
 	head->first = first;
-	heap_runs_init(d);
+	dsm_heap_runs_init(d);
 	__atomic_store_n(&head->magic, HEAP_MAGIC, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -72,7 +72,7 @@ static int ready(struct dsm *d, const char *who)
 				     "heap=on, or use the region \"heap\"", who, d->path);
 	if (d->flags & DSM_RDONLY)
 		return dsm_error_set(EACCES, "%s: %s is open read-only", who, d->path);
-	dead = heap_lock(d, HEAP_KEY_INIT);
+	dead = dsm_heap_lock(d, HEAP_KEY_INIT);
 	if (dead < 0)
 		return dead;
 	ret = check_header(d);
@@ -95,11 +95,11 @@ static void *take_pages(struct dsm *d, size_t n, size_t align, bool *fresh, int 
 		*ret = -EINVAL;
 		return NULL;
 	}
-	*ret = heap_runs_lock(d);
+	*ret = dsm_heap_runs_lock(d);
 	if (*ret)
 		return NULL;
-	page = heap_runs_take(d, pages, align_pages, heap_tag(HEAP_RUN, 0, pages), fresh);
-	heap_runs_unlock(d);
+	page = dsm_heap_runs_take(d, pages, align_pages, heap_tag(HEAP_RUN, 0, pages), fresh);
+	dsm_heap_runs_unlock(d);
 	if (!page)
 		*ret = -ENOMEM;
 	return page ? heap_page(d, page) : NULL;
@@ -120,9 +120,9 @@ static void *allocate(struct dsm *d, const char *who, size_t n, size_t align, bo
 		n = 1;
 	ret = -ENOMEM;
 	if (n <= d->bytes && align <= d->bytes) {
-		class = heap_class_for(n, align);
+		class = dsm_heap_class_for(n, align);
 		if (class >= 0)
-			p = heap_span_alloc(d, (unsigned int)class, &ret);
+			p = dsm_heap_span_alloc(d, (unsigned int)class, &ret);
 		else
 			p = take_pages(d, n, align, fresh, &ret);
 	}
@@ -171,16 +171,16 @@ void *dsm_aligned_alloc(struct dsm *d, size_t align, size_t n)
 static int free_pages(struct dsm *d, uint64_t page, void *p)
 {
 	uint64_t tag;
-	int ret = heap_runs_lock(d);
+	int ret = dsm_heap_runs_lock(d);
 
 	if (ret)
 		return ret;
 	tag = heap_tag_get(d, page);
 	if (heap_tag_kind(tag) == HEAP_RUN && (char *)p == heap_page(d, page))
-		heap_runs_give(d, page, heap_tag_len(tag));
+		dsm_heap_runs_give(d, page, heap_tag_len(tag));
 	else
 		ret = -EINVAL;
-	heap_runs_unlock(d);
+	dsm_heap_runs_unlock(d);
 	return ret;
 }
 
@@ -201,7 +201,7 @@ int dsm_free(struct dsm *d, void *p)
 	    page < heap_head(d)->pages) {
 		kind = heap_tag_kind(heap_tag_get(d, page));
 		if (kind == HEAP_SPAN || kind == HEAP_PART)
-			ret = heap_span_free(d, page, p);
+			ret = dsm_heap_span_free(d, page, p);
 		else if (kind == HEAP_RUN)
 			ret = free_pages(d, page, p);
 	}

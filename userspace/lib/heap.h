@@ -139,19 +139,19 @@ static inline void heap_tag_set(const struct dsm *d, uint64_t page, uint64_t tag
 }
 
 /* heap.c: 0; 1: taken from a holder that ended inside, repair; or a negative errno. */
-DSM_HIDDEN int heap_lock(struct dsm *d, uint64_t key);
+DSM_HIDDEN int dsm_heap_lock(struct dsm *d, uint64_t key);
 
-/* runs.c: under the runs lock, which heap_runs_lock takes and repairs. */
-DSM_HIDDEN void heap_runs_init(struct dsm *d);
-DSM_HIDDEN int heap_runs_lock(struct dsm *d);
-DSM_HIDDEN void heap_runs_unlock(struct dsm *d);
-DSM_HIDDEN uint64_t heap_runs_take(struct dsm *d, uint64_t pages, uint64_t align_pages,
-				   uint64_t tag, bool *fresh);
-DSM_HIDDEN void heap_runs_give(struct dsm *d, uint64_t page, uint64_t pages);
+/* runs.c: under the runs lock, which dsm_heap_runs_lock takes and repairs. */
+DSM_HIDDEN void dsm_heap_runs_init(struct dsm *d);
+DSM_HIDDEN int dsm_heap_runs_lock(struct dsm *d);
+DSM_HIDDEN void dsm_heap_runs_unlock(struct dsm *d);
+DSM_HIDDEN uint64_t dsm_heap_runs_take(struct dsm *d, uint64_t pages, uint64_t align_pages,
+				       uint64_t tag, bool *fresh);
+DSM_HIDDEN void dsm_heap_runs_give(struct dsm *d, uint64_t page, uint64_t pages);
 
 /* spans.c: small blocks. */
-DSM_HIDDEN int heap_class_for(size_t bytes, size_t align);
-DSM_HIDDEN void *heap_span_alloc(struct dsm *d, unsigned int class, int *ret);
-DSM_HIDDEN int heap_span_free(struct dsm *d, uint64_t page, void *p);
+DSM_HIDDEN int dsm_heap_class_for(size_t bytes, size_t align);
+DSM_HIDDEN void *dsm_heap_span_alloc(struct dsm *d, unsigned int class, int *ret);
+DSM_HIDDEN int dsm_heap_span_free(struct dsm *d, uint64_t page, void *p);
 
 #endif

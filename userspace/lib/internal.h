@@ -36,6 +36,7 @@ struct dsm {
 	char path[DSM_CONTROL_BYTES + 1 + DSM_NAME_MAX];
 	char asked[DSM_CONTROL_BYTES + 1 + DSM_NAME_MAX];	/* before a node of its own was looked for */
 	int rank, ranks, node;
+	bool foreign;		/* level=1: inherited from the parent, whose region it stays */
 	int heap_ready;		/* atomic: the header was checked by this process */
 	struct dsm_lock_slot *table;	/* lock table; see table.h */
 	unsigned int roi_parties;	/* 0: not between dsm_roi_begin() and dsm_roi_end() */

@@ -132,7 +132,9 @@ static int open_failed(const struct dsm *d, int err)
 	if (err == EBUSY)
 		return dsm_error_set(err, "dsm_open: %s has level=1, and another process of this node has it open: each is a "
 				     "participant of its own, which needs a node of its own (nodes=N of the module), %s", d->path,
-				     is_chosen() ? "and DSM_LOCAL_NODE says that it is to be this one" : "of which none is free");
+				     is_chosen() ? "and DSM_LOCAL_NODE says that it is to be this one" :
+				     access("/dev/dsm", R_OK | W_OK) ? "for which this user may not look: no access to /dev/dsm" :
+				     "of which none is free");
 	if (err == EACCES)
 		return dsm_error_set(err, "dsm_open: this user may not %s %s: be root, or let the administrator give a group "
 				     "access (gid= and mode= of dsmctl region create; chgrp for /dev/dsm)",
@@ -298,7 +300,7 @@ static struct dsm *find_open(const struct dsm *wanted, int *ret)
 
 	*ret = 0;
 	for (d = handles; d; d = d->next)
-		if (!strcmp(d->asked, wanted->asked))
+		if (!d->foreign && !strcmp(d->asked, wanted->asked))
 			break;
 	if (d && d->flags != wanted->flags) {
 		*ret = dsm_error_set(EBUSY, "dsm_open: %s is open in this process, %s", d->path,
@@ -365,8 +367,10 @@ static int close_handle(struct dsm *d)
 	if (--d->refs)
 		return 0;
 	*at = d->next;
-	dsm_table_close(d);
-	munmap(d->base, d->bytes);
+	if (!d->foreign) {
+		dsm_table_close(d);
+		munmap(d->base, d->bytes);
+	}
 	/* close is a release: it tells whether what was written has reached its homes. */
 	if (close(d->fd))
 		ret = dsm_error_set(errno, "dsm_close: %s", d->path);

@@ -58,7 +58,7 @@ static struct {
 	size_t used, room;
 } blocks;
 
-void parmacs_die(const char *fmt, ...)
+void dsm_parmacs_die(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -75,7 +75,7 @@ void parmacs_die(const char *fmt, ...)
 static void must(int ret)
 {
 	if (ret)
-		parmacs_die("%s", dsm_error());
+		dsm_parmacs_die("%s", dsm_error());
 }
 
 static void *grown(void *array, size_t used, size_t *room, size_t bytes)
@@ -85,25 +85,28 @@ static void *grown(void *array, size_t used, size_t *room, size_t bytes)
 	*room = *room ? *room * 2 : 64;
 	array = realloc(array, *room * bytes);
 	if (!array)
-		parmacs_die("no memory for %zu things of %zu bytes", *room, bytes);
+		dsm_parmacs_die("no memory for %zu things of %zu bytes", *room, bytes);
 	return array;
 }
 
 /* ---- locks, barriers, condition variables, semaphores ---- */
 
-void parmacs_lock(uint64_t key)
+void dsm_parmacs_take_lock(uint64_t key)
 {
 	int ret;
 
 	do {
 		ret = dsm_lock(d, key);
 	} while (ret == -EINTR);
+	/* Of a program before: who watches the ranks ends this one when a holder of its own dies. */
+	if (ret == -EOWNERDEAD)
+		ret = dsm_lock_consistent(d, key);
 	must(ret);
 }
 
 static void lock(dsm_parmacs_lock *l)
 {
-	parmacs_lock((uintptr_t)l);
+	dsm_parmacs_take_lock((uintptr_t)l);
 }
 
 static void unlock(dsm_parmacs_lock *l)
@@ -124,9 +127,9 @@ static void cond_init(dsm_parmacs_cond *c)
 /* Each process would wait at its own. */
 static void must_be_shared(const void *at, const char *what)
 {
-	if (ranks == 1 || (uintptr_t)at - (uintptr_t)d->base < d->bytes || parmacs_statics_hold(at))
+	if (ranks == 1 || (uintptr_t)at - (uintptr_t)d->base < d->bytes || dsm_parmacs_statics_hold(at))
 		return;
-	parmacs_die("the %s at %p is not in shared memory: take it from G_MALLOC, or set DSM_STATICS=shared", what, at);
+	dsm_parmacs_die("the %s at %p is not in shared memory: take it from G_MALLOC, or set DSM_STATICS=shared", what, at);
 }
 
 static void cond_wait(dsm_parmacs_cond *c, dsm_parmacs_lock *l)
@@ -154,7 +157,7 @@ static long get_sub(long *counter, long max, unsigned int parties)
 	long sub;
 
 	must_be_shared(counter, "counter");
-	parmacs_lock((uintptr_t)counter);
+	dsm_parmacs_take_lock((uintptr_t)counter);
 	sub = *counter <= max ? *counter : -1;
 	*counter = *counter == max + (long)parties ? 0 : *counter + 1;
 	must(dsm_unlock(d, (uintptr_t)counter));
@@ -181,18 +184,18 @@ static void sem_post(dsm_parmacs_sem *s)
 
 /* ---- memory ---- */
 
-void *parmacs_take(size_t bytes)
+void *dsm_parmacs_take(size_t bytes)
 {
 	void *p = dsm_calloc(d, 1, bytes);
 
 	if (!p)
-		parmacs_die("%s", dsm_error());
+		dsm_parmacs_die("%s", dsm_error());
 	return p;
 }
 
 static void *g_malloc(size_t bytes)
 {
-	void *p = parmacs_take(bytes);
+	void *p = dsm_parmacs_take(bytes);
 
 	pthread_mutex_lock(&blocks_lock);
 	blocks.block = grown(blocks.block, blocks.used, &blocks.room, sizeof(*blocks.block));
@@ -256,7 +259,7 @@ static void start_jobs(uint64_t function, uint64_t first, uint64_t last)
 		err = pthread_create(&jobs.thread[jobs.used++], NULL, run_job,
 				     (void *)(uintptr_t)function);
 		if (err)
-			parmacs_die("worker %" PRIu64 ": %s", worker, strerror(err));
+			dsm_parmacs_die("worker %" PRIu64 ": %s", worker, strerror(err));
 	}
 }
 
@@ -291,11 +294,11 @@ static void *watch(void *number)
 	if (__atomic_load_n(&ending, __ATOMIC_ACQUIRE) && (rank || !ret))
 		return NULL;
 	if (ret && ret != -EOWNERDEAD)
-		parmacs_die("%s", dsm_error());
-	parmacs_die("rank %d has ended", other);
+		dsm_parmacs_die("%s", dsm_error());
+	dsm_parmacs_die("rank %d has ended", other);
 }
 
-void parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argument, const char *what)
+void dsm_parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argument, const char *what)
 {
 	sigset_t all, old;
 	int err;
@@ -305,12 +308,12 @@ void parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argumen
 	err = pthread_create(thread, NULL, run, argument);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
-		parmacs_die("a thread for %s: %s", what, strerror(err));
+		dsm_parmacs_die("a thread for %s: %s", what, strerror(err));
 }
 
 static void watch_rank(int other)
 {
-	parmacs_start_thread(&watchers[other], watch, (void *)(intptr_t)other, "another rank's end");
+	dsm_parmacs_start_thread(&watchers[other], watch, (void *)(intptr_t)other, "another rank's end");
 }
 
 static void enter_region(void)
@@ -322,9 +325,9 @@ static void enter_region(void)
 
 	d = dsm_open(name && *name ? name : "heap", DSM_CREATE);
 	if (!d)
-		parmacs_die("%s", dsm_error());
+		dsm_parmacs_die("%s", dsm_error());
 	if (!d->heap)
-		parmacs_die("%s has no heap: dsmctl region create NAME SIZE heap=on", d->path);
+		dsm_parmacs_die("%s has no heap: dsmctl region create NAME SIZE heap=on", d->path);
 	root = (struct parmacs_root *)((char *)d->base + HEAP_ROOT_OFFSET);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += OTHERS_SECONDS;
@@ -332,8 +335,8 @@ static void enter_region(void)
 		ret = dsm_timedlock(d, key, &until);
 	} while (ret == -EINTR);
 	if (ret == -ETIMEDOUT)
-		parmacs_die("another program of this kind uses %s; DSM_REGION names another region",
-			    d->path);
+		dsm_parmacs_die("another program of this kind uses %s; DSM_REGION names another region",
+				d->path);
 	if (ret == -EOWNERDEAD)
 		ret = dsm_lock_consistent(d, key);
 	must(ret);
@@ -345,8 +348,8 @@ static void prepare_root(void)
 
 	root->program_data = (uintptr_t)program->data;
 	root->program_end = (uintptr_t)program->end;
-	root->commands = (uintptr_t)parmacs_take(PARMACS_COMMANDS * sizeof(struct parmacs_command));
-	root->roi = parmacs_roi_make(d, ranks);
+	root->commands = (uintptr_t)dsm_parmacs_take(PARMACS_COMMANDS * sizeof(struct parmacs_command));
+	root->roi = dsm_parmacs_roi_make(d, ranks);
 	must(dsm_sem_init(d, &root->done, 0));
 	for (i = 1; i < ranks; i++)
 		must(dsm_sem_init(d, &root->posted[i], 0));
@@ -367,7 +370,7 @@ static void publish(struct parmacs_command c)
 		return;
 	/* The last one is kept for the end. */
 	if (published - published_before_wait >= PARMACS_COMMANDS - 1 && c.kind == PARMACS_CREATE)
-		parmacs_die("more than %d times CREATE before WAIT_FOR_END", PARMACS_COMMANDS - 1);
+		dsm_parmacs_die("more than %d times CREATE before WAIT_FOR_END", PARMACS_COMMANDS - 1);
 	*command(published) = c;
 	published++;
 	for (i = 1; i < ranks; i++)
@@ -379,9 +382,9 @@ static void create(dsm_parmacs_function *function, long parties)
 	struct parmacs_command c = { .kind = PARMACS_CREATE, .function = (uintptr_t)function };
 
 	if (rank)
-		parmacs_die("CREATE by a worker: only main() and what it calls can");
+		dsm_parmacs_die("CREATE by a worker: only main() and what it calls can");
 	if (parties < 0)
-		parmacs_die("CREATE of %ld workers", parties);
+		dsm_parmacs_die("CREATE of %ld workers", parties);
 	if (parties == 1)
 		return;
 	c.first = 1;
@@ -389,7 +392,7 @@ static void create(dsm_parmacs_function *function, long parties)
 	if (!parties)
 		c.first = c.last = ++created;
 	if (ranks > 1)
-		c.statics = parmacs_statics_give(d, program);
+		c.statics = dsm_parmacs_statics_give(d, program);
 	publish(c);
 	start_jobs(c.function, c.first, c.last);
 }
@@ -407,7 +410,7 @@ static void wait_for_end(void)
 	published_before_wait = published;
 	created = 0;
 	if (ranks > 1)
-		parmacs_statics_forget(d);
+		dsm_parmacs_statics_forget(d);
 }
 
 /* At exit(), wherever it is called; others leave whatever they do. */
@@ -430,11 +433,11 @@ static void leave(int status, void *unused)
 	for (i = 1; i < ranks; i++)
 		pthread_join(watchers[i], NULL);
 	if (ranks > 1) {
-		parmacs_statics_forget(d);
-		parmacs_statics_end(d);
+		dsm_parmacs_statics_forget(d);
+		dsm_parmacs_statics_end(d);
 		must(dsm_free(d, (void *)(uintptr_t)root->commands));
 	}
-	parmacs_roi_free();
+	dsm_parmacs_roi_free();
 	free_blocks();
 	must(dsm_unlock(d, HEAP_KEY_ALIVE));
 }
@@ -458,8 +461,8 @@ static _Noreturn void serve(void)
 		switch (c.kind) {
 		case PARMACS_CREATE:
 			if (c.statics)
-				parmacs_statics_take(d, program, (void *)(uintptr_t)c.statics,
-						     __atomic_load_n(&jobs.running,
+				dsm_parmacs_statics_take(d, program, (void *)(uintptr_t)c.statics,
+							 __atomic_load_n(&jobs.running,
 								     __ATOMIC_ACQUIRE));
 			start_jobs(c.function, c.first, c.last);
 			break;
@@ -486,7 +489,7 @@ static void *watch_start(void *unused)
 	(void)unused;
 	sleep(START_SECONDS);
 	if (!__atomic_load_n(&started, __ATOMIC_ACQUIRE))
-		parmacs_die("not all of the %d ranks have come to %s within %d s", ranks, d->path, START_SECONDS);
+		dsm_parmacs_die("not all of the %d ranks have come to %s within %d s", ranks, d->path, START_SECONDS);
 	return NULL;
 }
 
@@ -494,7 +497,7 @@ static void await_all(void)
 {
 	pthread_t watcher;
 
-	parmacs_start_thread(&watcher, watch_start, NULL, "the other ranks' start");
+	dsm_parmacs_start_thread(&watcher, watch_start, NULL, "the other ranks' start");
 	pthread_detach(watcher);
 	must(dsm_barrier(d, KEY_START, (unsigned int)ranks));
 	__atomic_store_n(&started, true, __ATOMIC_RELEASE);
@@ -507,9 +510,9 @@ static void join(void)
 	enter_region();
 	process = getpid();
 	if (!rank && on_exit(leave, NULL))
-		parmacs_die("on_exit has no room");
+		dsm_parmacs_die("on_exit has no room");
 	if (ranks == 1) {
-		parmacs_roi_join(d, parmacs_roi_make(d, 1), 0, 1);
+		dsm_parmacs_roi_join(d, dsm_parmacs_roi_make(d, 1), 0, 1);
 		return;
 	}
 	if (!rank)
@@ -517,8 +520,8 @@ static void join(void)
 	await_all();
 	if (root->program_data != (uintptr_t)program->data ||
 	    root->program_end != (uintptr_t)program->end)
-		parmacs_die("this is not the program that rank 0 runs, or it is at another address");
-	parmacs_roi_join(d, root->roi, rank, ranks);
+		dsm_parmacs_die("this is not the program that rank 0 runs, or it is at another address");
+	dsm_parmacs_roi_join(d, root->roi, rank, ranks);
 	if (rank) {
 		watch_rank(0);
 		serve();
@@ -531,12 +534,12 @@ static void start(const struct dsm_parmacs_program *p, char **argv)
 {
 	program = p;
 	if (dsm_rank_from_env(&rank, &ranks))
-		parmacs_die("%s", dsm_error());
+		dsm_parmacs_die("%s", dsm_error());
 	if (ranks > PARMACS_RANKS_MAX)
-		parmacs_die("%d ranks: at most %d", ranks, PARMACS_RANKS_MAX);
+		dsm_parmacs_die("%d ranks: at most %d", ranks, PARMACS_RANKS_MAX);
 	if (ranks == 1)
 		return;
-	parmacs_statics_fix(argv);
+	dsm_parmacs_statics_fix(argv);
 	join();
 }
 
@@ -567,6 +570,6 @@ const struct dsm_parmacs_calls dsm_parmacs_calls = {
 	.malloc = g_malloc,
 	.free = g_free,
 	.clock = clock_us,
-	.roi_begin = parmacs_roi_begin,
-	.roi_end = parmacs_roi_end,
+	.roi_begin = dsm_parmacs_roi_begin,
+	.roi_end = dsm_parmacs_roi_end,
 };

@@ -62,36 +62,36 @@ struct parmacs_statics {
 };
 
 /* Ends the process with a line on stderr. */
-DSM_HIDDEN _Noreturn void parmacs_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+DSM_HIDDEN _Noreturn void dsm_parmacs_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* From the region, zeroed; never NULL. */
-DSM_HIDDEN void *parmacs_take(size_t bytes);
+DSM_HIDDEN void *dsm_parmacs_take(size_t bytes);
 /* Takes a lock, whatever signals come. */
-DSM_HIDDEN void parmacs_lock(uint64_t key);
+DSM_HIDDEN void dsm_parmacs_take_lock(uint64_t key);
 /* Starts a thread that gets no signals; @what it is for, in words. */
-DSM_HIDDEN void parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argument, const char *what);
+DSM_HIDDEN void dsm_parmacs_start_thread(pthread_t *thread, void *(*run)(void *), void *argument, const char *what);
 
 /* parmacs_roi.c: rank 0: what all ranks need for it, in shared memory; its address. */
-DSM_HIDDEN uint64_t parmacs_roi_make(struct dsm *d, int ranks);
+DSM_HIDDEN uint64_t dsm_parmacs_roi_make(struct dsm *d, int ranks);
 /* Each rank, once. */
-DSM_HIDDEN void parmacs_roi_join(struct dsm *d, uint64_t made, int rank, int ranks);
+DSM_HIDDEN void dsm_parmacs_roi_join(struct dsm *d, uint64_t made, int rank, int ranks);
 /* Rank 0, at the end: nobody begins or ends it any more. */
-DSM_HIDDEN void parmacs_roi_free(void);
+DSM_HIDDEN void dsm_parmacs_roi_free(void);
 /* Any thread of any rank; if many come, the first of each does it for all. The end prints the counters. */
-DSM_HIDDEN void parmacs_roi_begin(void);
-DSM_HIDDEN void parmacs_roi_end(void);
+DSM_HIDDEN void dsm_parmacs_roi_begin(void);
+DSM_HIDDEN void dsm_parmacs_roi_end(void);
 
 /* statics.c: before main(): let the program and its libraries be where they are on all nodes. */
-DSM_HIDDEN void parmacs_statics_fix(char **argv);
+DSM_HIDDEN void dsm_parmacs_statics_fix(char **argv);
 /* Rank 0: what the next CREATE gives to the workers; 0: nothing. */
-DSM_HIDDEN uint64_t parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *program);
+DSM_HIDDEN uint64_t dsm_parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *program);
 /* Are statics, of which this is one, in shared memory, or will they be? */
-DSM_HIDDEN bool parmacs_statics_hold(const void *at);
+DSM_HIDDEN bool dsm_parmacs_statics_hold(const void *at);
 /* Rank 0: no worker of an earlier CREATE runs. */
-DSM_HIDDEN void parmacs_statics_forget(struct dsm *d);
+DSM_HIDDEN void dsm_parmacs_statics_forget(struct dsm *d);
 /* Other ranks: take them. @running: workers of an earlier CREATE may run here. */
-DSM_HIDDEN void parmacs_statics_take(struct dsm *d, const struct dsm_parmacs_program *program,
-				     const struct parmacs_statics *s, bool running);
+DSM_HIDDEN void dsm_parmacs_statics_take(struct dsm *d, const struct dsm_parmacs_program *program,
+					 const struct parmacs_statics *s, bool running);
 /* Rank 0, at the end: out of the region again. */
-DSM_HIDDEN void parmacs_statics_end(struct dsm *d);
+DSM_HIDDEN void dsm_parmacs_statics_end(struct dsm *d);
 
 #endif

@@ -63,7 +63,7 @@ static int rank, ranks;
 static void must(int ret)
 {
 	if (ret)
-		parmacs_die("%s", dsm_error());
+		dsm_parmacs_die("%s", dsm_error());
 }
 
 static uint64_t now_us(void)
@@ -103,9 +103,9 @@ static void *serve(void *unused)
 	return NULL;
 }
 
-uint64_t parmacs_roi_make(struct dsm *dsm, int count)
+uint64_t dsm_parmacs_roi_make(struct dsm *dsm, int count)
 {
-	struct parmacs_roi *made = parmacs_take(sizeof(*made) + (size_t)count * sizeof(made->share[0]));
+	struct parmacs_roi *made = dsm_parmacs_take(sizeof(*made) + (size_t)count * sizeof(made->share[0]));
 	int i;
 
 	must(dsm_sem_init(dsm, &made->answered, 0));
@@ -114,7 +114,7 @@ uint64_t parmacs_roi_make(struct dsm *dsm, int count)
 	return (uintptr_t)made;
 }
 
-void parmacs_roi_join(struct dsm *dsm, uint64_t made, int number, int count)
+void dsm_parmacs_roi_join(struct dsm *dsm, uint64_t made, int number, int count)
 {
 	pthread_t thread;
 
@@ -123,10 +123,10 @@ void parmacs_roi_join(struct dsm *dsm, uint64_t made, int number, int count)
 	rank = number;
 	ranks = count;
 	if (ranks > 1)
-		parmacs_start_thread(&thread, serve, NULL, "the region of interest");
+		dsm_parmacs_start_thread(&thread, serve, NULL, "the region of interest");
 }
 
-void parmacs_roi_free(void)
+void dsm_parmacs_roi_free(void)
 {
 	must(dsm_free(d, roi));
 }
@@ -189,16 +189,16 @@ static void print_all(void)
 	print(sum);
 }
 
-void parmacs_roi_begin(void)
+void dsm_parmacs_roi_begin(void)
 {
-	parmacs_lock((uintptr_t)roi);
+	dsm_parmacs_take_lock((uintptr_t)roi);
 	change(true);
 	must(dsm_unlock(d, (uintptr_t)roi));
 }
 
-void parmacs_roi_end(void)
+void dsm_parmacs_roi_end(void)
 {
-	parmacs_lock((uintptr_t)roi);
+	dsm_parmacs_take_lock((uintptr_t)roi);
 	if (change(false))
 		print_all();
 	must(dsm_unlock(d, (uintptr_t)roi));

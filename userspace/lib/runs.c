@@ -94,7 +94,7 @@ static void repair(struct dsm *d)
 		link_run(d, last, last_pages);
 }
 
-void heap_runs_init(struct dsm *d)
+void dsm_heap_runs_init(struct dsm *d)
 {
 	struct heap_runs *runs = heap_runs(d);
 
@@ -102,9 +102,9 @@ void heap_runs_init(struct dsm *d)
 	runs->fresh = runs->top;
 }
 
-int heap_runs_lock(struct dsm *d)
+int dsm_heap_runs_lock(struct dsm *d)
 {
-	int ret = heap_lock(d, HEAP_KEY_RUNS);
+	int ret = dsm_heap_lock(d, HEAP_KEY_RUNS);
 
 	if (ret > 0) {
 		repair(d);
@@ -115,7 +115,7 @@ int heap_runs_lock(struct dsm *d)
 	return ret;
 }
 
-void heap_runs_unlock(struct dsm *d)
+void dsm_heap_runs_unlock(struct dsm *d)
 {
 	dsm_unlock_own(d, HEAP_KEY_RUNS);
 }
@@ -151,8 +151,8 @@ static uint64_t find_run(struct dsm *d, uint64_t pages, uint64_t align_pages, ui
  * Takes @pages pages aligned to @align_pages (a power of two) and gives their first page @tag. *@fresh: they
  * are zero. Returns the first page, or 0 if there is no room.
  */
-uint64_t heap_runs_take(struct dsm *d, uint64_t pages, uint64_t align_pages, uint64_t tag,
-			bool *fresh)
+uint64_t dsm_heap_runs_take(struct dsm *d, uint64_t pages, uint64_t align_pages, uint64_t tag,
+			    bool *fresh)
 {
 	struct heap_runs *runs = heap_runs(d);
 	uint64_t limit = heap_head(d)->pages;
@@ -211,7 +211,7 @@ static uint64_t free_below(struct dsm *d, uint64_t page, uint64_t *pages)
 	return is_free(d, first, pages) && *pages == len ? first : 0;
 }
 
-void heap_runs_give(struct dsm *d, uint64_t page, uint64_t pages)
+void dsm_heap_runs_give(struct dsm *d, uint64_t page, uint64_t pages)
 {
 	struct heap_runs *runs = heap_runs(d);
 	uint64_t more, below;

@@ -25,7 +25,7 @@ static unsigned int slots_of(unsigned int class)
 }
 
 /* The class for @bytes at a multiple of @align (a power of two); -1: whole pages. */
-int heap_class_for(size_t bytes, size_t align)
+int dsm_heap_class_for(size_t bytes, size_t align)
 {
 	for (int class = 0; class < HEAP_CLASSES; class++)
 		if (classes[class].bytes >= bytes && classes[class].bytes % align == 0)
@@ -70,7 +70,7 @@ static unsigned int count_free(const struct heap_entry *e, unsigned int class)
 static int repair(struct dsm *d, unsigned int class)
 {
 	uint64_t page = heap_head(d)->first;
-	int ret = heap_runs_lock(d);
+	int ret = dsm_heap_runs_lock(d);
 
 	if (ret)
 		return ret;
@@ -89,14 +89,14 @@ static int repair(struct dsm *d, unsigned int class)
 		}
 		page += heap_tag_len(tag);
 	}
-	heap_runs_unlock(d);
+	dsm_heap_runs_unlock(d);
 	return 0;
 }
 
 static int class_lock(struct dsm *d, unsigned int class)
 {
 	uint64_t key = HEAP_KEY_CLASS + class;
-	int ret = heap_lock(d, key);
+	int ret = dsm_heap_lock(d, key);
 
 	if (ret > 0) {
 		ret = repair(d, class);
@@ -114,11 +114,11 @@ static int new_span(struct dsm *d, unsigned int class)
 	struct heap_entry *e;
 	uint64_t page;
 	bool fresh;
-	int ret = heap_runs_lock(d);
+	int ret = dsm_heap_runs_lock(d);
 
 	if (ret)
 		return ret;
-	page = heap_runs_take(d, pages, 1, heap_tag(HEAP_RUN, 0, pages), &fresh);
+	page = dsm_heap_runs_take(d, pages, 1, heap_tag(HEAP_RUN, 0, pages), &fresh);
 	if (page) {
 		e = heap_entry(d, page);
 		for (unsigned int i = 0; i < HEAP_SLOTS_MAX / 64; i++)
@@ -129,7 +129,7 @@ static int new_span(struct dsm *d, unsigned int class)
 		heap_tag_set(d, page, heap_tag(HEAP_SPAN, class, pages));
 		link_span(d, class, page);
 	}
-	heap_runs_unlock(d);
+	dsm_heap_runs_unlock(d);
 	return page ? 0 : -ENOMEM;
 }
 
@@ -146,7 +146,7 @@ static unsigned int take_slot(struct heap_entry *e)
 	return word * 64 + bit;
 }
 
-void *heap_span_alloc(struct dsm *d, unsigned int class, int *ret)
+void *dsm_heap_span_alloc(struct dsm *d, unsigned int class, int *ret)
 {
 	struct heap_entry *e;
 	unsigned int slot;
@@ -179,19 +179,19 @@ static void drop_span(struct dsm *d, unsigned int class, uint64_t page)
 	if (!e->next && !e->prev)
 		return;
 	/* Without the runs the span just stays: the block is free either way. */
-	if (heap_runs_lock(d))
+	if (dsm_heap_runs_lock(d))
 		return;
 	unlink_span(d, class, page);
 	/* Who is killed from here on loses a block of these pages, and no span without its parts is left. */
 	heap_tag_set(d, page, heap_tag(HEAP_RUN, 0, pages));
 	for (uint64_t i = 1; i < pages; i++)
 		heap_tag_set(d, page + i, 0);
-	heap_runs_give(d, page, pages);
-	heap_runs_unlock(d);
+	dsm_heap_runs_give(d, page, pages);
+	dsm_heap_runs_unlock(d);
 }
 
 /* @page: the span's page that holds @p. -EINVAL: no block given out starts at @p. */
-int heap_span_free(struct dsm *d, uint64_t page, void *p)
+int dsm_heap_span_free(struct dsm *d, uint64_t page, void *p)
 {
 	uint64_t tag = heap_tag_get(d, page);
 	unsigned int class = heap_tag_class(tag);

@@ -60,7 +60,7 @@ static bool is_zero(const char *p, size_t bytes)
  * places too, if the nodes have the same ones, and their addresses are looked up at once, so that the
  * linker's table, which lies before the statics, does not change any more.
  */
-void parmacs_statics_fix(char **argv)
+void dsm_parmacs_statics_fix(char **argv)
 {
 	int persona = personality(0xffffffff);
 	char path[4096];
@@ -78,14 +78,14 @@ void parmacs_statics_fix(char **argv)
 	}
 	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	if (len < 0)
-		parmacs_die("/proc/self/exe: %s", strerror(errno));
+		dsm_parmacs_die("/proc/self/exe: %s", strerror(errno));
 	path[len] = '\0';
 	if (personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0)
-		parmacs_die("no program without random addresses: %s", strerror(errno));
+		dsm_parmacs_die("no program without random addresses: %s", strerror(errno));
 	if (setenv(MOVED, keeps, 1) || setenv("LD_BIND_NOW", "1", 1))
-		parmacs_die("no room in the environment");
+		dsm_parmacs_die("no room in the environment");
 	execv(path, argv);
-	parmacs_die("%s: %s", path, strerror(errno));
+	dsm_parmacs_die("%s: %s", path, strerror(errno));
 }
 
 static void keep(char *at, size_t bytes)
@@ -93,7 +93,7 @@ static void keep(char *at, size_t bytes)
 	char *value = malloc(bytes);
 
 	if (kept.used == KEPT_MAX || !value)
-		parmacs_die("too many variables of libraries among the program's");
+		dsm_parmacs_die("too many variables of libraries among the program's");
 	kept.range[kept.used++] = (struct range){ .at = at, .bytes = bytes, .value = value };
 }
 
@@ -150,23 +150,23 @@ static void restore_kept(void)
 
 static void *take_block(size_t bytes)
 {
-	void *p = parmacs_take(bytes);
+	void *p = dsm_parmacs_take(bytes);
 
 	if (given.used == given.room) {
 		given.room = given.room ? 2 * given.room : 64;
 		given.block = realloc(given.block, given.room * sizeof(*given.block));
 		if (!given.block)
-			parmacs_die("no memory for a list of %zu blocks", given.room);
+			dsm_parmacs_die("no memory for a list of %zu blocks", given.room);
 	}
 	given.block[given.used++] = p;
 	return p;
 }
 
-void parmacs_statics_forget(struct dsm *d)
+void dsm_parmacs_statics_forget(struct dsm *d)
 {
 	while (given.used)
 		if (dsm_free(d, given.block[--given.used]))
-			parmacs_die("%s", dsm_error());
+			dsm_parmacs_die("%s", dsm_error());
 	last = NULL;
 }
 
@@ -202,7 +202,7 @@ static uint64_t give_copies(const struct parmacs_statics *head)
 	char *room;
 
 	if (!found)
-		parmacs_die("no memory for a list of %" PRIu64 " pages", head->pages);
+		dsm_parmacs_die("no memory for a list of %" PRIu64 " pages", head->pages);
 	for (number = 0; number < head->pages; number++) {
 		struct parmacs_page page = { .number = number };
 
@@ -238,15 +238,15 @@ static void map_shared(struct dsm *d, const struct parmacs_statics *s)
 
 	if (mmap(base, s->pages * HEAP_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, d->fd,
 		 (off_t)(s->shared - (uintptr_t)d->base)) != base)
-		parmacs_die("the statics of %s: %s", d->path, strerror(errno));
+		dsm_parmacs_die("the statics of %s: %s", d->path, strerror(errno));
 	mapped = s;
 }
 
 /* From here on there is one of each, for all ranks. */
 static uint64_t give_pages(struct dsm *d, const struct parmacs_statics *head)
 {
-	struct parmacs_statics *s = parmacs_take(sizeof(*s));
-	char *room = parmacs_take(head->pages * HEAP_PAGE);
+	struct parmacs_statics *s = dsm_parmacs_take(sizeof(*s));
+	char *room = dsm_parmacs_take(head->pages * HEAP_PAGE);
 	uint64_t number;
 
 	*s = *head;
@@ -267,12 +267,12 @@ static bool will_be_shared(void)
 }
 
 /* Before they are placed only rank 0 runs, whose environment says where they will be. */
-bool parmacs_statics_hold(const void *at)
+bool dsm_parmacs_statics_hold(const void *at)
 {
 	return mapped ? (uintptr_t)at - (uintptr_t)page_at(mapped, 0) < mapped->pages * HEAP_PAGE : will_be_shared();
 }
 
-uint64_t parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *program)
+uint64_t dsm_parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *program)
 {
 	uintptr_t base = (uintptr_t)program->data & ~(HEAP_PAGE - 1);
 	struct parmacs_statics head = {
@@ -286,12 +286,12 @@ uint64_t parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *p
 	if (!mode || !*mode || !strcmp(mode, "copied"))
 		return give_copies(&head);
 	if (strcmp(mode, "shared"))
-		parmacs_die("DSM_STATICS=%s: it can be copied or shared", mode);
+		dsm_parmacs_die("DSM_STATICS=%s: it can be copied or shared", mode);
 	return give_pages(d, &head);
 }
 
 /* The program's own exit code still writes statics, when the region's memory may be another's. */
-void parmacs_statics_end(struct dsm *d)
+void dsm_parmacs_statics_end(struct dsm *d)
 {
 	char *own, *base, *shared;
 	size_t at, bytes;
@@ -303,14 +303,14 @@ void parmacs_statics_end(struct dsm *d)
 	shared = (char *)(uintptr_t)placed->shared;
 	own = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (own == MAP_FAILED)
-		parmacs_die("no memory for %zu bytes of statics: %s", bytes, strerror(errno));
+		dsm_parmacs_die("no memory for %zu bytes of statics: %s", bytes, strerror(errno));
 	for (at = 0; at < bytes; at += HEAP_PAGE)
 		if (!is_zero(shared + at, HEAP_PAGE))
 			memcpy(own + at, shared + at, HEAP_PAGE);
 	if (mremap(own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) != base)
-		parmacs_die("%zu bytes of statics: %s", bytes, strerror(errno));
+		dsm_parmacs_die("%zu bytes of statics: %s", bytes, strerror(errno));
 	if (dsm_free(d, shared) || dsm_free(d, placed))
-		parmacs_die("%s", dsm_error());
+		dsm_parmacs_die("%s", dsm_error());
 }
 
 /* ---- the others ---- */
@@ -382,13 +382,13 @@ static void take_pages(struct dsm *d, const struct parmacs_statics *s,
 		same &= !memcmp(kept.range[i].at, shared + (kept.range[i].at - base),
 				kept.range[i].bytes);
 	if (!same)
-		parmacs_die("DSM_STATICS=shared: libraries are at other addresses than in rank 0: "
-			    "all nodes need the same libraries and kernel");
+		dsm_parmacs_die("DSM_STATICS=shared: libraries are at other addresses than in rank 0: "
+				"all nodes need the same libraries and kernel");
 	map_shared(d, s);
 }
 
-void parmacs_statics_take(struct dsm *d, const struct dsm_parmacs_program *program,
-			  const struct parmacs_statics *s, bool running)
+void dsm_parmacs_statics_take(struct dsm *d, const struct dsm_parmacs_program *program,
+			      const struct parmacs_statics *s, bool running)
 {
 	if (s->shared)
 		take_pages(d, s, program);

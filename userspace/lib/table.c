@@ -5,6 +5,7 @@
  * is an ioctl, so nothing here ever fails.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -21,11 +22,14 @@ static bool fork_handled;
 /* The only thread of a child is not the one that it was, and another may have been in the list of handles. */
 static void forked(void)
 {
+	unsigned char there;
 	struct dsm *d;
 
 	dsm_table_tid = 0;
-	for (d = dsm_handles(); d; d = d->next)
+	for (d = dsm_handles(); d; d = d->next) {
 		__atomic_store_n(&d->table_owner, 0, __ATOMIC_RELAXED);
+		d->foreign |= mincore(d->base, 1, &there) && errno == ENOMEM;
+	}
 	dsm_handles_unlock();
 }
 
