@@ -565,6 +565,7 @@ static int apply_to_region(struct dsm_node *n, struct dsm_wire_control *msg)
 		break;
 	default:	/* DSM_CONTROL_APPLY_DESTROY, also of a creation that failed elsewhere */
 		if (atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING) > 0) {
+			dsm_region_doom(r);
 			err = -EBUSY;
 			break;
 		}

@@ -486,6 +486,7 @@ static void invalidate_all(struct batch *b)
 				b->page[b->n++] = p;
 			if (b->n == BATCH)
 				zap_batch(b);
+			cond_resched();
 		}
 		zap_batch(b);
 		dsm_node_region_put(r);

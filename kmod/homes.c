@@ -78,6 +78,7 @@ static void mark_unclaimed(struct dsm_region *r)
 		spin_lock(&r->node->lock);
 		mine = dsm_move_unclaim(r->node->engine, p);
 		spin_unlock(&r->node->lock);
+		cond_resched();
 		if (!mine)
 			continue;
 		if (n && run[n - 1].first + run[n - 1].count == p->idx) {

@@ -56,6 +56,8 @@ struct dsm_region_counts {
  * @opens:  open files on this node, or why there can be none: DSM_OPENS_
  * @active: the coordinator confirmed that every member knows the region and its members
  * @late:   this node was not there when its members were fixed
+ * @doomed: its creation failed elsewhere: see doomed.c
+ * @going:  then removes it
  * @named:  somebody said which pages are homed here: they stay
  * @process: level=1: who may use it on this node, or NULL; see process.c
  * @mm:     mm side
@@ -86,6 +88,8 @@ struct dsm_region {
 	bool active;
 	bool late;
 	bool named;
+	bool doomed;
+	struct work_struct going;
 	struct pid *process;
 	struct dsm_mm *mm;
 	struct dsm_space *space;

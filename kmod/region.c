@@ -520,10 +520,14 @@ int dsm_node_region_open(struct dsm_region *r)
 	/* Negative: being destroyed, or this node leaves. */
 	if (!atomic_inc_unless_negative(&r->opens))
 		return -ENXIO;
-	/* A region that came after dsm_node_leave() had looked at all: what is counted here is seen there, or this is. */
-	if (atomic_read(&r->node->state) == DSM_MEMBER_LEAVING) {
+	/*
+	 * A region that came after dsm_node_leave() had looked at all: what is counted here is seen there, or this is. And a join may fail
+	 * yet.
+	 */
+	err = atomic_read(&r->node->state) != DSM_MEMBER_JOINED ? -ENOTCONN : READ_ONCE(r->doomed) ? -ENXIO : 0;
+	if (err) {
 		dsm_node_region_close(r);
-		return -ENOTCONN;
+		return err;
 	}
 	/*
 	 * Knowing the members here does not mean that they know: a message
@@ -568,8 +572,10 @@ u64 dsm_node_region_lost(struct dsm_region *r)
  */
 void dsm_node_region_close(struct dsm_region *r)
 {
-	if (atomic_dec_and_test(&r->opens))
-		dsm_process_leave(r);
+	if (!atomic_dec_and_test(&r->opens))
+		return;
+	dsm_process_leave(r);
+	dsm_region_closed(r);
 }
 
 /**

@@ -393,6 +393,8 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out);
 extern const struct dsm_mm_ops dsm_shell_mm_ops;
 int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool is_new);
 void dsm_region_remove(struct dsm_region *r);
+void dsm_region_doom(struct dsm_region *r);
+void dsm_region_closed(struct dsm_region *r);
 /* A region that is not open may go, or stays after all. */
 int dsm_region_settle_last(struct dsm_region *r);
 void dsm_region_stays(struct dsm_region *r);

@@ -120,7 +120,7 @@ static void map_around(struct vm_fault *vmf, struct dsm_mm *mm, u32 idx)
 	if (!n)
 		return;
 	for (i = 0; i < n; i++) {
-		if (locked[i] && !trylock_page(locked[i]))
+		if (locked[i] && (PageHWPoison(locked[i]) || !trylock_page(locked[i])))
 			locked[i] = NULL;
 		frames[i] = locked[i];
 	}
@@ -142,7 +142,7 @@ static void map_around(struct vm_fault *vmf, struct dsm_mm *mm, u32 idx)
  * Return: VM_FAULT_LOCKED with a reference in vmf->page; VM_FAULT_RETRY after a
  *         wait; VM_FAULT_OOM; VM_FAULT_SIGBUS outside the region, if the shell
  *         refused (its home is lost), or if the page is not here and the task is
- *         exiting, dumping core or killed.
+ *         exiting, dumping core or killed; VM_FAULT_HWPOISON the frame's memory has failed.
  */
 vm_fault_t dsm_fault_page(struct vm_fault *vmf)
 {
@@ -177,6 +177,11 @@ vm_fault_t dsm_fault_page(struct vm_fault *vmf)
 		ret = wait_for_right(vmf, mm, idx);
 		if (ret)
 			return ret;
+	}
+	/* The core would take it for a page of a page cache, and out of that: a reference too many would be dropped. */
+	if (unlikely(PageHWPoison(frame))) {
+		unlock_page(frame);
+		return VM_FAULT_HWPOISON;
 	}
 	get_page(frame);
 	vmf->page = frame;

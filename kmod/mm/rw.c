@@ -34,7 +34,7 @@ static int get_right(struct dsm_mm *mm, struct kiocb *iocb, u32 idx, bool write,
 		if (got < 0)
 			return got;
 		if (got >= (int)want)
-			return 0;
+			return PageHWPoison(*frame) ? -EIO : 0;
 		if (iocb->ki_flags & IOCB_NOWAIT)
 			return -EAGAIN;
 		if (mm->ops->wait(mm->ctx, idx, write, true))
@@ -85,7 +85,7 @@ static int load(struct dsm_mm *mm, struct kiocb *iocb, struct page *bounce, size
  * Context: process, no lock held. Sleeps.
  * Return: bytes read, short at the region's end, after a fatal signal, a lost
  *         node or a bad address; 0 at or behind the end; if there are none:
- *         -EFAULT bad buffer, -EHOSTDOWN or -EBUSY from the shell, -ENOMEM, -EINTR
+ *         -EFAULT bad buffer, -EHOSTDOWN or -EBUSY from the shell, -EIO the frame's memory has failed, -ENOMEM, -EINTR
  *         killed, -EAGAIN with IOCB_NOWAIT.
  */
 ssize_t dsm_mm_read_iter(struct dsm_mm *mm, struct kiocb *iocb, struct iov_iter *to)

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Copyright (C) 2026 The dsm authors
+/*
+ * doomed.c: a region whose creation fails at another node while a program opens it here.
+ *
+ * What was made is unmade, but not below a program that has it open; and that waits for the coordinator, which makes and unmakes
+ * regions one after the other. So nobody waits: the program is told that there is no such region, and with its
+ * file the region goes.
+ */
+#include <linux/workqueue.h>
+#include "shell.h"
+
+static void remove_doomed(struct work_struct *work)
+{
+	struct dsm_region *r = container_of(work, struct dsm_region, going);
+
+	if (atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, DSM_OPENS_GOING) == DSM_OPENS_ENDING)
+		dsm_region_remove(r);
+}
+
+/**
+ * dsm_region_doom() - a region that is open goes when it is not
+ * @r: region that no other node will have
+ *
+ * Context: process; one caller at a time.
+ */
+void dsm_region_doom(struct dsm_region *r)
+{
+	if (!READ_ONCE(r->doomed)) {
+		INIT_WORK(&r->going, remove_doomed);
+		smp_store_release(&r->doomed, true);	/* Pairs with the acquire in dsm_region_closed(). */
+	}
+	/* Who closes it reads @doomed after it has counted: one of both finds the other. */
+	smp_mb();
+	dsm_region_closed(r);
+}
+
+/**
+ * dsm_region_closed() - perhaps nobody has a region open any more
+ * @r: region
+ *
+ * Context: any.
+ */
+void dsm_region_closed(struct dsm_region *r)
+{
+	if (smp_load_acquire(&r->doomed) && !atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING))
+		queue_work(r->node->control_wq, &r->going);
+}
