@@ -442,7 +442,8 @@ static int decide_create(struct dsm_node *n, struct dsm_wire_control *msg)
 	struct dsm_region *r;
 	int err;
 
-	if (d->name[sizeof(d->name) - 1] || !pages || pages > DSM_REGION_MAX_PAGES)
+	if (d->name[sizeof(d->name) - 1] || !d->name[0] || !pages || pages > DSM_REGION_MAX_PAGES ||
+	    !dsm_place_is_sound((const char *)d->name, addr, pages))
 		return -EINVAL;
 	r = dsm_node_region_by_name(n, (const char *)d->name);
 	if (!IS_ERR(r)) {

@@ -95,8 +95,9 @@ int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned
 	u64 ids[2];
 	u16 i, id;
 
+	/* Who is no member yet does not know which ids are taken, nor whom to name as members. */
 	if ((state != DSM_MEMBER_JOINED && state != DSM_MEMBER_JOINING) ||
-	    n->engine->self == DSM_NO_NODE)
+	    n->engine->self == DSM_NO_NODE || !READ_ONCE(n->joined))
 		return -EBUSY;
 	mutex_lock(&n->regions_lock);
 	if (hello->node != DSM_NO_NODE) {
@@ -319,6 +320,8 @@ static void undo(struct dsm_node *n)
 	dsm_control_drain(n);
 	dsm_ctl_peers_del(n);
 	dsm_regions_drop_all(n);
+	/* It may still be about to multicast. */
+	cancel_work_sync(&n->flush_work);
 	dsm_bcast_free(n);
 	dsm_rsync_free(n);
 	dsm_recall_stop(n);

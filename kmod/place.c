@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Where regions are mapped: address ranges that no other region uses, the same on every node.
+ * Where regions are mapped: address ranges that no other region uses, the same on every node; and what they may be called.
  * Reserves nothing: the coordinator decides one request at a time.
  */
+#include <linux/ctype.h>
 #include "control.h"
 #include "shell.h"
 
@@ -44,6 +45,27 @@ u64 dsm_place_find(struct dsm_node *n, u64 pages)
 	}
 	mutex_unlock(&n->regions_lock);
 	return at + bytes <= PLACE_END ? at : 0;
+}
+
+/**
+ * dsm_place_is_sound() - can a region be there, and be called so?
+ * @name:  zero-terminated; "" is /dev/dsm, which no request makes
+ * @addr:  its beginning, 0: none was left
+ * @pages: length, at most DSM_REGION_MAX_PAGES
+ *
+ * A peer says it: the name becomes that of a device node here, and a directory's.
+ *
+ * Context: any.
+ * Return: false if no node would have asked for that.
+ */
+bool dsm_place_is_sound(const char *name, u64 addr, u64 pages)
+{
+	size_t i;
+
+	for (i = 0; name[i]; i++)
+		if (!isascii(name[i]) || !(isalnum(name[i]) || strchr("._-", name[i])))
+			return false;
+	return name[0] != '.' && IS_ALIGNED(addr, PAGE_SIZE) && addr <= TASK_SIZE_MAX - (pages << PAGE_SHIFT);
 }
 
 /**

@@ -10,6 +10,7 @@
 #include "core/page.h"
 #include "core/pipe.h"
 #include "core/sc.h"
+#include "control.h"
 #include "shell.h"
 
 static void region_release(struct kref *ref)
@@ -186,7 +187,7 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
 	if (!r->id || !r->pages || r->pages > DSM_REGION_MAX_PAGES || d->reserved ||
 	    r->flags & ~DSM_REGION_HEAP || !uid_valid(r->owner) || !gid_valid(r->group) ||
 	    d->name[sizeof(d->name) - 1] || d->policy[sizeof(d->policy) - 1] ||
-	    strchr((const char *)d->name, '/'))
+	    !dsm_place_is_sound((const char *)d->name, r->addr, r->pages))
 		return -EPROTO;
 	strscpy(r->name, (const char *)d->name, sizeof(r->name));
 	err = dsm_policy_parse((const char *)d->policy, &r->space->policy, why, sizeof(why));

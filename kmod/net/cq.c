@@ -12,6 +12,9 @@
  *
  * A thread that sleeps for an answer may be woken to serve a marked queue (dsm_net_nap()); then it counts
  * as one that spins until it has.
+ *
+ * Whoever spins or is woken is a user's thread, and may not get a processor for long: of low priority, throttled, stopped. So what
+ * was left to one is looked at after a while, and work is queued if it is still there.
  */
 #include <linux/sched.h>
 #include <linux/sched/stat.h>
@@ -22,6 +25,8 @@ static struct workqueue_struct *cq_wq;
 
 /* After so many the thread looks whether its own answer was among them. */
 #define NAP_BATCHES 4
+/* So long may what is left to a thread wait for that. */
+#define LEFT_JIFFIES (HZ / 50 ?: 1)
 
 /* A thread that sleeps for an answer; in the list until it is woken to serve, or wakes. */
 struct napper {
@@ -140,7 +145,9 @@ static void on_fire(struct ib_cq *cq, void *context)
 {
 	struct dsm_cq *q = context;
 
-	if (!may_leave(q) || !(leave_to_spinner(q) || leave_to_napper(q->peer->net)))
+	if (may_leave(q) && (leave_to_spinner(q) || leave_to_napper(q->peer->net)))
+		queue_delayed_work(cq_wq, &q->peer->net->left_work, LEFT_JIFFIES);
+	else
 		queue_work(cq_wq, &q->work);
 }
 
@@ -338,6 +345,17 @@ static void queue_left(struct dsm_net *net, bool sends_only)
 		}
 		dsm_peer_put(peer);
 	}
+}
+
+/**
+ * dsm_cq_left_work() - look after what was left to waiting threads
+ * @work: left_work of a transport
+ *
+ * Context: process.
+ */
+void dsm_cq_left_work(struct work_struct *work)
+{
+	queue_left(container_of(to_delayed_work(work), struct dsm_net, left_work), false);
 }
 
 /**

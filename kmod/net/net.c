@@ -260,6 +260,7 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	INIT_LIST_HEAD(&net->peers);
 	INIT_LIST_HEAD(&net->nappers);
 	spin_lock_init(&net->nappers_lock);
+	INIT_DELAYED_WORK(&net->left_work, dsm_cq_left_work);
 	INIT_WORK(&net->tune_work, dsm_tune_work);
 	net->poll = cfg->poll;
 	net->messages = dsm_send_pool();
@@ -277,6 +278,8 @@ static void net_free(struct dsm_net *net)
 	dsm_cm_unlisten(net);
 	device_put(net);
 	dsm_mr_forget_all(net);
+	/* No queue is left that could tell of anything. */
+	cancel_delayed_work_sync(&net->left_work);
 	if (net->beat_wq)
 		destroy_workqueue(net->beat_wq);
 	if (net->slow_wq)

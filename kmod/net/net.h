@@ -518,6 +518,7 @@ struct dsm_peer {
  * @fired:     bitmap of nodes with a queue that fired and was left to a waiting thread
  * @nappers:   threads inside dsm_net_nap() that nobody has woken to serve; guarded by @nappers_lock
  * @nappers_lock: taken last, in any context
+ * @left_work: looks whether waiting threads have done what was left to them
  * @lock:      guards what follows
  * @stopping:  no new peers: what connect answers, 0 if not stopping
  * @self:      own id, once known
@@ -561,11 +562,11 @@ struct dsm_net {
 	unsigned long settle;
 	struct mutex mr_lock;
 	struct list_head mrs;
-	atomic_t spinners;
-	atomic_t starved;
+	atomic_t spinners, starved;
 	DECLARE_BITMAP(fired, DSM_MAX_NODES);
 	struct list_head nappers;
 	spinlock_t nappers_lock;
+	struct delayed_work left_work;
 
 	spinlock_t lock;
 	int stopping;
@@ -643,6 +644,7 @@ void dsm_cq_exit(void);
 void dsm_cq_prepare(struct dsm_cq *q, struct dsm_peer *peer);
 void dsm_cq_short_begin(struct dsm_net *net);
 void dsm_cq_short_end(struct dsm_net *net);
+void dsm_cq_left_work(struct work_struct *work);
 int dsm_cq_create(struct dsm_cq *q, int cqes, bool spun, bool quick);
 void dsm_cq_destroy(struct dsm_cq *q);
 

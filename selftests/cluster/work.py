@@ -538,6 +538,26 @@ def joins_that_wait_for_others(c):
     expect(not r.status, f"joined, all others came after a leave that was refused: {r}")
 
 
+def joins_by_way_of_who_joins(c):
+    """Each is the seed of the next, all at once: who is no member yet lets nobody in, and who asks it goes on asking."""
+    for _ in range(3):
+        for node in c.nodes:
+            node.check(["dsmctl", "leave", "--force"])
+        joins = []
+        for before, node in reversed(list(zip([None, *c.nodes], c.nodes))):
+            words = ["dsmctl", "join", "--listen", node.address, "--nodes", str(len(c.nodes))]
+            joins.append((node, node.start([*words, *(["--seed", before.address] if before else [])])))
+        for node, job in joins:
+            r = job.wait(CALL_SECONDS)
+            expect(not r.status, f"{node.name}: {r}")
+        numbers = sorted(int(node.read("/sys/class/dsm/dsm/node_id")) for node in c.nodes)
+        expect(numbers == list(range(len(c.nodes))), f"nodes {numbers}")
+    # The order of numbers is chance here, and tests go by it.
+    for node in c.nodes:
+        node.check(["dsmctl", "leave", "--force"])
+    c.join_all(len(c.nodes))
+
+
 def regions_made_while_a_node_joins(c):
     """It knows them all: none is made between the list that it takes over and its joining."""
     first, *_, node = c.nodes
