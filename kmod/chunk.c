@@ -235,7 +235,7 @@ static void register_chunk(struct work_struct *work)
 		spin_unlock(&n->lock);
 		atomic_set(&c->state, CHUNK_REGISTERED);
 		atomic64_inc(&n->stats.chunks);
-	} else if (PTR_ERR(mr) == -EHOSTDOWN) {
+	} else if (PTR_ERR(mr) == -EHOSTDOWN || PTR_ERR(mr) == -ENETDOWN) {
 		/* The next request tries again. */
 		atomic_set(&c->state, CHUNK_IDLE);
 	} else {

@@ -192,7 +192,7 @@ void dsm_rsync_tell(struct dsm_node *n, u16 node)
  * @n: node
  *
  * Context: process; sleeps until the device has registered it. Not from a function that net calls.
- * Return: 0; -EOPNOTSUPP the device has no atomics; -ENOMEM; -EHOSTDOWN, -ENODEV it is gone.
+ * Return: 0; -EOPNOTSUPP the device has no atomics; -ENOMEM; -ENETDOWN; -EHOSTDOWN, -ENODEV it is gone.
  */
 int dsm_rsync_need(struct dsm_node *n)
 {

@@ -151,7 +151,7 @@ static struct dsm_mr *mr_new(struct dsm_net *net, struct dsm_peer *via, struct p
  * @access: DSM_MR_* bits
  *
  * Context: process; sleeps, at most until @via is lost. Not from one of the shell's functions.
- * Return: the registration, or an ERR_PTR: -EHOSTDOWN (@via lost or not up), -ENOMEM, -EOPNOTSUPP
+ * Return: the registration, or an ERR_PTR: -EHOSTDOWN (@via lost or not up), -ENETDOWN, -ENOMEM, -EOPNOTSUPP
  *         (device), -ENODEV (device removed), -ESHUTDOWN (stopping).
  */
 struct dsm_mr *dsm_net_mr_new(struct dsm_net *net, u16 via, struct page **pages, u32 n, u32 access)

@@ -595,6 +595,36 @@ int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer)
 	return err;
 }
 
+/* False: it was posted by now, or is back. */
+static bool withdraw(struct dsm_peer *peer, struct net_xfer *t)
+{
+	struct dsm_xfer **link = &peer->xfer_wait.head;
+	bool found;
+
+	spin_lock_bh(&peer->lock);
+	while (*link && *link != &t->x)
+		link = &(*link)->next;
+	found = *link;
+	if (found) {
+		*link = t->x.next;
+		if (!*link)
+			peer->xfer_wait.tail = link;
+	}
+	spin_unlock_bh(&peer->lock);
+	return found;
+}
+
+/* What goes to this node itself waits while the network device is down, and nobody declares this node lost. */
+static int wait_registered(struct dsm_peer *peer, struct net_xfer *t)
+{
+	unsigned long patience = msecs_to_jiffies(peer->net->cfg.peer_timeout_ms);
+
+	while (!wait_for_completion_timeout(t->tell, patience))
+		if (dsm_peer_is_self(peer) && !dsm_link_is_up(peer) && withdraw(peer, t))
+			return -ENETDOWN;
+	return t->x.status;
+}
+
 /**
  * dsm_xfer_register() - make a registration valid
  * @peer:   peer on whose connection B the work request goes
@@ -602,7 +632,7 @@ int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer)
  * @access: enum ib_access_flags
  *
  * Context: process; sleeps until the device has done it or the peer is lost.
- * Return: 0; -EHOSTDOWN; -EAGAIN: the connection broke and stands again, but nobody knows whether
+ * Return: 0; -EHOSTDOWN; -ENETDOWN the network device was down for peer_timeout_ms; -EAGAIN: the connection broke and stands again, but nobody knows whether
  *         the registration took place: it is to be made anew.
  */
 int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access)
@@ -619,10 +649,8 @@ int dsm_xfer_register(struct dsm_peer *peer, struct ib_mr *mr, u32 access)
 	t->reg.key = mr->rkey;
 	t->reg.access = access;
 	err = hand_over(peer, &t->x);
-	if (!err) {
-		wait_for_completion(&finished);
-		err = t->x.status;
-	}
+	if (!err)
+		err = wait_registered(peer, t);
 	dsm_net_xfer_free(peer->net, &t->x);
 	return err;
 }
