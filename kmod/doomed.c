@@ -43,6 +43,7 @@ void dsm_region_doom(struct dsm_region *r)
  */
 void dsm_region_closed(struct dsm_region *r)
 {
+	/* Pairs with the release in dsm_region_doom(). */
 	if (smp_load_acquire(&r->doomed) && !atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING))
 		queue_work(r->node->control_wq, &r->going);
 }

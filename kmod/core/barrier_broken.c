@@ -94,6 +94,7 @@ u32 dsm_barrier_broken_before(const struct dsm_barrier *b, u64 opened)
  * @q: arrival
  *
  * Context: engine lock held.
+ * Return: true if all of them use files that were opened since, false if that is not known.
  */
 bool dsm_barrier_is_later(const struct dsm_barrier *b, const struct dsm_request *q)
 {
