@@ -147,7 +147,7 @@ void dsm_barrier_accept(struct dsm_engine *e, const struct dsm_request *init, bo
 void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid,
 				  struct dsm_actions *acts);
 /* Wake up to @count threads of ticket @xid, as @from says; first pull from @about, or DSM_NO_NODE. */
-void dsm_barrier_wake(struct dsm_engine *e, u16 from, u32 xid, u32 count, int status, u16 about,
+bool dsm_barrier_wake(struct dsm_engine *e, u16 from, u32 xid, u32 count, int status, u16 about,
 		      struct dsm_actions *acts);
 bool dsm_barrier_mark_gone(struct dsm_engine *e, u16 node, u32 xid);
 /* At a node that is not the manager. */

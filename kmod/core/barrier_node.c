@@ -275,19 +275,22 @@ bool dsm_barrier_abort(struct dsm_engine *e, struct dsm_space *s, u64 key, struc
  * @acts:   actions
  *
  * Context: engine lock held.
+ * Return: true if any of them waits for @from's word.
  */
-void dsm_barrier_wake(struct dsm_engine *e, u16 from, u32 xid, u32 count, int status, u16 about,
+bool dsm_barrier_wake(struct dsm_engine *e, u16 from, u32 xid, u32 count, int status, u16 about,
 		      struct dsm_actions *acts)
 {
 	struct hlist_node *tmp;
 	struct dsm_waiter *w;
+	bool found = false;
 
 	hlist_for_each_entry_safe(w, tmp, dsm_request_bucket(e, xid), by_xid) {
 		if (!count)
-			return;
+			break;
 		if (w->xid != xid || (w->peer != from && !(w->above & 1ull << from)) ||
 		    !list_empty(&w->cont.link))
 			continue;
+		found = true;
 		count--;
 		w->status = status;
 		if (!status)
@@ -297,6 +300,7 @@ void dsm_barrier_wake(struct dsm_engine *e, u16 from, u32 xid, u32 count, int st
 		else
 			dsm_pull(e, about, &w->cont, DSM_CONT_WAITER, acts);
 	}
+	return found;
 }
 
 /**
@@ -532,6 +536,7 @@ static int on_depart(struct dsm_engine *e, u16 from, struct dsm_space *s, u8 fla
 	int complete, status;
 	u16 root, about;
 	u32 count, n_moves, i;
+	bool ours;
 
 	dsm_reader_take(r, &body, sizeof(body));
 	count = le32_to_cpu(body.count);
@@ -561,9 +566,10 @@ static int on_depart(struct dsm_engine *e, u16 from, struct dsm_space *s, u8 fla
 		if (le16_to_cpu(ticket.node) != e->self)
 			continue;
 		dsm_moves_depart(e, s, from, le32_to_cpu(ticket.xid), moves, n_moves);
-		dsm_barrier_wake(e, from, le32_to_cpu(ticket.xid), le32_to_cpu(ticket.count),
-				 status, about, acts);
-		if (root != e->self && dsm_engine_alive(e, root))
+		ours = dsm_barrier_wake(e, from, le32_to_cpu(ticket.xid), le32_to_cpu(ticket.count),
+					status, about, acts);
+		/* Whoever else says how many to hold back would have us wait for ever. */
+		if (root != e->self && dsm_engine_alive(e, root) && (from == root || ours))
 			take_hold(e, s->id, root, &body, &ticket, acts);
 	}
 	return 0;

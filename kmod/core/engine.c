@@ -460,7 +460,7 @@ static void run_cont(struct dsm_engine *e, struct dsm_cont *c, struct dsm_action
 		dsm_lock_return_ready(e, container_of(c, struct dsm_lock, cont), acts);
 		break;
 	case DSM_CONT_RLOCK_LEARNED:
-		dsm_rlock_pulled(e, container_of(c, struct dsm_rlock, cont), acts);
+		dsm_rlock_learned(e, container_of(c, struct dsm_rlock, cont), acts);
 		break;
 	case DSM_CONT_RLOCK_RELEASED:
 		dsm_rlock_released(e, container_of(c, struct dsm_rlock, cont), acts);

@@ -499,6 +499,8 @@ void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind, struc
 {
 	struct dsm_pull *pull = &e->pull[peer];
 
+	if (peer != e->self && !dsm_engine_alive(e, peer))
+		dsm_know_lacks(e);
 	if (peer == e->self || !dsm_engine_alive(e, peer)) {
 		dsm_ready(e, acts, c, kind);
 		return;
@@ -624,12 +626,15 @@ struct dsm_request *dsm_pull_find(struct dsm_engine *e, u8 type, u16 node, u32 x
  * @node: the lost node
  * @acts: actions
  *
- * Every diff it named was acknowledged by its home before, so refetching gives at least that.
+ * Every diff it named was acknowledged by its home before, so refetching gives at least that. What waited for the rest of what it
+ * told goes on; whoever hears of that must not rely on its copies either, for nobody names those pages any more.
  *
  * Context: engine lock held.
  */
 void dsm_know_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
 {
+	if (e->pull[node].busy)
+		dsm_know_lacks(e);
 	e->inval_all = true;
 	e->pull[node].busy = false;
 	ready_all(e, &e->pull[node].now, acts);

@@ -33,6 +33,8 @@
  */
 bool dsm_move_predict(struct dsm_engine *e, struct dsm_page *p, bool write)
 {
+	if (!p->space->policy.predict)
+		return false;
 	if (write)
 		p->dir &= ~DSM_DIR_MIGRATORY;
 	if (!(p->dir & DSM_DIR_MIGRATORY))
@@ -207,7 +209,9 @@ static bool asked_for_home(const struct dsm_page *p)
 int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_reader *r,
 		  struct dsm_actions *acts)
 {
-	bool foreseen = p->state == DSM_PAGE_FET && p->csm & DSM_CSM_WRITER && p->dir & DSM_DIR_MIGRATORY;
+	/* With bcast=adaptive the bit says something else. */
+	bool foreseen = p->space->policy.predict && p->state == DSM_PAGE_FET && p->csm & DSM_CSM_WRITER &&
+			p->dir & DSM_DIR_MIGRATORY;
 	bool write = p->state == DSM_PAGE_UPG || (p->csm & DSM_CSM_WRITER && !foreseen);
 	struct dsm_wire_moved moved;
 

@@ -259,7 +259,6 @@ void dsm_rlock_queued(struct dsm_engine *e, struct dsm_rlock *l, const struct ds
 void dsm_rlock_board_read(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
 			  struct dsm_actions *acts);
 void dsm_rlock_learned(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
-void dsm_rlock_pulled(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
 void dsm_rlock_learn(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
 
 /* rlock_give.c */

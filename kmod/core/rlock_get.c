@@ -33,23 +33,6 @@ void dsm_rlock_learned(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_act
 }
 
 /**
- * dsm_rlock_pulled() - @l->before has told what it knew, or is lost
- * @e:    engine
- * @l:    lock, LEARNING
- * @acts: actions
- *
- * If it is lost to this node alone it went on writing, and its intervals are known to others.
- *
- * Context: engine lock held.
- */
-void dsm_rlock_pulled(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
-{
-	if (!dsm_engine_alive(e, l->before))
-		dsm_know_lacks(e);
-	dsm_rlock_learned(e, l, acts);
-}
-
-/**
  * dsm_rlock_learn() - the lock is ours; @l->before had it last
  * @e:    engine
  * @l:    lock; a READ of that node's board may be under way already

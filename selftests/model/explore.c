@@ -112,6 +112,18 @@ static bool may_part(u32 one, u32 other)
 	return !w.node[one].dead && !w.node[other].dead && !is_cut(&w.node[one], other);
 }
 
+static bool may_crash(u32 node)
+{
+	u32 i;
+
+	if (!(w.l->flags & LITMUS_PULLED))
+		return true;
+	for (i = 0; i < w.n_flying; i++)
+		if (w.flying[i].m->dst == node && w.flying[i].m->data[0] == DSM_MSG_INTERVAL_PULL)
+			return true;
+	return false;
+}
+
 static u32 env_actions(struct act *acts, u32 n)
 {
 	u32 i, k, end = n;
@@ -133,7 +145,8 @@ static u32 env_actions(struct act *acts, u32 n)
 			end = add(acts, end, ACT_ENV_BREAK, i, 0, 0, NULL);
 	if (w.l->flags & LITMUS_CRASH && w.crashed < 0)
 		for (i = 0; i < w.l->nodes; i++)
-			end = add(acts, end, ACT_ENV_CRASH, i, 0, 0, NULL);
+			if (may_crash(i))
+				end = add(acts, end, ACT_ENV_CRASH, i, 0, 0, NULL);
 	for (i = 0; w.l->flags & LITMUS_PART && i < w.l->nodes; i++)
 		for (k = 0; k < i; k++)
 			if (may_part(i, k))

@@ -374,6 +374,21 @@ PROG(part_t, TRY(0, 1), UNLOCK(0), TIMED(0, 1), UNLOCK(0), LOOP(1, 0));
 PROG(part_b, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOOP(2, 0));
 PROG(part_p, TIMED(0, 3), INC(0, 0), UNLOCK(0), LOOP(1, 0), TIMED(0, 3), INC(1, 1), UNLOCK(0));
 
+/* More intervals than fit a message: who is told of them asks for the rest, and who knows it is lost. */
+PROG(chain_a, LOCK(0), STORE(1, 1, 1), RELEASE, STORE(1, 1, 2), RELEASE, STORE(1, 1, 3), RELEASE, STORE(1, 1, 4), RELEASE,
+	STORE(0, 0, 1), UNLOCK(0));
+PROG(chain_b, LOCK(0), UNLOCK(0));
+PROG(chain_c, LOAD(0, 0, 0), LOCK(0), LOAD(0, 0, 1), UNLOCK(0));
+PROG(chain_t, LOCK(0), STORE(1, 1, 1), RELEASE, STORE(1, 1, 2), RELEASE, STORE(1, 1, 3), RELEASE, STORE(0, 0, 1), UNLOCK(0),
+	TELL(0));
+PROG(chain_h, LOAD(0, 0, 0), HEAR(0), LOCK(0), LOAD(0, 0, 1), UNLOCK(0));
+PROG(chain_s, STORE(1, 1, 1), RELEASE, STORE(1, 1, 2), RELEASE, STORE(1, 1, 3), RELEASE, STORE(1, 1, 4), RELEASE,
+	STORE(0, 0, 1), SET(0));
+PROG(chain_w, LOAD(0, 0, 0), WAIT(0), LOAD(0, 0, 1));
+PROG(chain_r, STORE(1, 1, 1), RELEASE, STORE(1, 1, 2), RELEASE, STORE(1, 1, 3), RELEASE, STORE(1, 1, 4), RELEASE,
+	STORE(0, 0, 1), BARRIER(0, 2));
+PROG(chain_v, LOAD(0, 0, 0), BARRIER(0, 2), LOAD(0, 0, 1));
+
 const struct litmus litmus_list[] = {
 	{ "L1", 3, 2, { A, B }, 0, { l1_a, l1_b }, NULL },
 	{ "L2", 3, 2, { A, B }, 0, { l2_a, l2_b }, NULL },
@@ -481,6 +496,10 @@ const struct litmus litmus_list[] = {
 	{ "crash-tree", 4, 4, { A, B, C, D }, LITMUS_CRASH | LITMUS_ERRORS, { crash_e4, crash_e4, crash_e4, crash_e4 }, NULL },
 	{ "crash-barrier", 3, 4, { A, A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { crash_b, crash_b, crash_b, crash_b },
 	  NULL },
+	{ "chain", 4, 3, { A, B, C }, LITMUS_CRASH | LITMUS_PULLED | LITMUS_ERRORS, { chain_a, chain_b, chain_c }, NULL },
+	{ "chain-back", 4, 2, { A, C }, LITMUS_CRASH | LITMUS_PULLED | LITMUS_ERRORS, { chain_t, chain_h }, NULL },
+	{ "chain-flag", 4, 2, { A, C }, LITMUS_CRASH | LITMUS_PULLED | LITMUS_ERRORS, { chain_s, chain_w }, NULL },
+	{ "chain-barrier", 4, 2, { A, C }, LITMUS_CRASH | LITMUS_PULLED | LITMUS_ERRORS, { chain_r, chain_v }, NULL },
 	{ "part", 3, 3, { A, B, C }, LITMUS_PART | LITMUS_ERRORS, { part_l, part_l, part_l }, NULL, REACH_ASUNDER },
 	{ "part-turns", 3, 6, { A, A, B, B, C, C }, LITMUS_PART | LITMUS_ERRORS,
 	  { part_l, part_l, part_l, part_l, part_l, part_l }, NULL, REACH_ASUNDER },

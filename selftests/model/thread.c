@@ -576,7 +576,8 @@ bool thread_enabled(const struct thread *t)
 	case TS_OP:
 		if (op_of(t)->kind == OP_SPIN)
 			return t->seen != recaller_view(t);
-		return op_of(t)->kind != OP_HEAR || w.pipe[op_of(t)->a];
+		/* Who would have told may be lost. */
+		return op_of(t)->kind != OP_HEAR || w.pipe[op_of(t)->a] || w.loss;
 	case TS_PAGE_WAIT:
 		return t->bucket_seq != n->bucket_seq[dsm_page_bucket(&n->page[t->at])];
 	case TS_PAGE_LOCK:

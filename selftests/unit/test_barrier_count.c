@@ -385,6 +385,27 @@ static void question_of_another_than_the_manager_breaks_the_protocol(void **stat
 	assert_int_equal(world_inject(B, C, m), -EPROTO);
 }
 
+/* Nor does it hold back what another says: that could be for ever. */
+static void number_to_hold_of_another_than_the_manager_is_ignored(void **state)
+{
+	struct dsm_wire_depart body = { .key = cpu_to_le64(K), .count = cpu_to_le32(1), .parties = cpu_to_le32(2),
+					.episode = cpu_to_le64(1ull << 60), .about = cpu_to_le16(C) };
+	struct dsm_wire_ticket ticket = { .node = cpu_to_le16(B), .up = cpu_to_le16(A), .count = cpu_to_le32(1),
+					  .hold = cpu_to_le16(4096) };
+	struct dsm_msgbuf *m = world_forge(DSM_MSG_BAR_DEPART, WORLD_REGION, 0);
+	struct dsm_waiter one, two;
+
+	dsm_wire_put(m, &body, sizeof(body));
+	dsm_wire_put(m, &ticket, sizeof(ticket));
+	world_put_times(m, 3, 0);
+	assert_int_equal(world_inject(B, C, m), 0);
+	arrive(B, 2, &one);
+	arrive(A, 2, &two);
+	world_run();
+	require_status(one, 0);
+	require_status(two, 0);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, start3, stop)
 int main(void)
 {
@@ -407,6 +428,7 @@ int main(void)
 		T(manager_that_forgot_asks_first),
 		T(report_of_nobody_or_too_many_breaks_the_protocol),
 		T(question_of_another_than_the_manager_breaks_the_protocol),
+		T(number_to_hold_of_another_than_the_manager_is_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,6 +377,38 @@ static void log_over_its_cap_forgets_and_who_lacks_it_invalidates(void **state)
 	world_msg_free(m);
 }
 
+/*
+ * A message of A told part of what A knows, and A was lost before the rest came, or had been lost when it was to be asked.
+ * What waited goes on; C, who hears of it from B, must not rely on its copies either.
+ */
+static void reg_who_lacks_what_a_lost_node_told_says_so(void **state)
+{
+	struct dsm_engine *b = world_engine(B);
+	struct dsm_cont cont[2];
+	struct dsm_msgbuf *m;
+	u32 i, before;
+
+	for (i = 0; i < 2; i++) {
+		INIT_LIST_HEAD(&cont[i].link);
+		before = b->known[B];
+		b->inval_all = false;
+		dsm_pull(b, A, &cont[i], DSM_CONT_WAITER, world_begin(B));
+		world_end(B);
+		if (!i)
+			world_lose(A);
+		assert_false(list_empty(&cont[i].link));
+		list_del_init(&cont[i].link);	/* ready */
+		assert_true(b->inval_all);
+		assert_int_equal(b->known[B], before + 1);
+		m = tell(B, C);
+		assert_int_equal(m->data[1] & DSM_HDR_INVAL_ALL, DSM_HDR_INVAL_ALL);
+		assert_int_equal(take(C, B, m), 1);
+		world_msg_free(m);
+		assert_true(world_engine(C)->inval_all);
+		world_engine(C)->inval_all = false;
+	}
+}
+
 /* Who manages keys and uses none never acquires. */
 static void reg_log_of_a_node_that_never_acquires_has_its_cap_too(void **state)
 {
@@ -631,6 +663,7 @@ int main(void)
 		T(start3, record_that_all_have_and_have_applied_is_forgotten),
 		T(start3, lost_node_is_not_waited_for_in_the_log),
 		T(start3, log_over_its_cap_forgets_and_who_lacks_it_invalidates),
+		T(start3, reg_who_lacks_what_a_lost_node_told_says_so),
 		T(start2, reg_log_of_a_node_that_never_acquires_has_its_cap_too),
 		T(start2, reg_an_acquire_invalidates_all_pages_once),
 		T(start2, reg_times_beyond_any_interval_are_refused),

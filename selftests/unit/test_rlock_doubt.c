@@ -378,9 +378,7 @@ static void a_lock_whose_last_holder_is_lost_says_so_to_all(void **state)
 	l = lock_of(key);
 	assert_int_equal(l->state, DSM_RLOCK_LEARNING);
 	world_lose(2);
-	e->inval_all = false;
-	l->flags &= ~DSM_RLOCKF_READING;
-	dsm_rlock_pulled(e, l, world_begin(0));
+	dsm_engine_run(e, world_begin(0));
 	world_end(0);
 	assert_true(waiter.done);
 	assert_int_equal(waiter.status, 0);
