@@ -47,3 +47,20 @@ void dsm_region_closed(struct dsm_region *r)
 	if (smp_load_acquire(&r->doomed) && !atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING))
 		queue_work(r->node->control_wq, &r->going);
 }
+
+/**
+ * dsm_region_claim() - the caller is going to remove a region
+ * @r: region that nobody has open
+ *
+ * Context: process; sleeps.
+ * Return: false if remove_doomed() is removing it.
+ */
+bool dsm_region_claim(struct dsm_region *r)
+{
+	if (atomic_xchg(&r->opens, DSM_OPENS_GOING) == DSM_OPENS_GOING)
+		return false;
+	/* It may still be queued, and finds that it is too late. */
+	if (smp_load_acquire(&r->doomed))	/* Pairs with the release in dsm_region_doom(). */
+		cancel_work_sync(&r->going);
+	return true;
+}

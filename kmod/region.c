@@ -218,7 +218,7 @@ static int fill(struct dsm_region *r, const struct dsm_wire_region *d, bool is_n
  * Context: process; sleeps.
  * Return: 0; -EEXIST id or name taken; -EPROTO malformed; -ENOMEM; -ENOSPC no minor left; -EOPNOTSUPP
  * sync=rdma or metadata=rdma without atomics, bcast=adaptive without multicast, too many nodes or pages for the settings; -EHOSTDOWN its memory cannot be
- * registered any more.
+ * registered any more; -ENETDOWN likewise, now.
  */
 int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool is_new)
 {
@@ -401,6 +401,7 @@ void dsm_region_stays(struct dsm_region *r)
 	if (atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, 0) == DSM_OPENS_ENDING)
 		r->space->still = r->space->dir.ending = false;
 	spin_unlock(&n->lock);
+	dsm_region_closed(r);
 }
 
 /**
@@ -470,8 +471,13 @@ void dsm_regions_drop_all(struct dsm_node *n)
 		r = dsm_node_region_get(n, 0, true);
 		if (IS_ERR(r))
 			return;
-		dsm_node_region_put(r);	/* the table's stays */
-		dsm_region_remove(r);
+		if (dsm_region_claim(r)) {
+			dsm_node_region_put(r);	/* the table's stays */
+			dsm_region_remove(r);
+		} else {
+			dsm_node_region_put(r);
+			flush_workqueue(n->control_wq);
+		}
 	}
 }
 

@@ -395,6 +395,7 @@ int dsm_region_add(struct dsm_node *n, const struct dsm_wire_region *desc, bool 
 void dsm_region_remove(struct dsm_region *r);
 void dsm_region_doom(struct dsm_region *r);
 void dsm_region_closed(struct dsm_region *r);
+bool dsm_region_claim(struct dsm_region *r);
 /* A region that is not open may go, or stays after all. */
 int dsm_region_settle_last(struct dsm_region *r);
 void dsm_region_stays(struct dsm_region *r);

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Has who read standard output, a pipe, gone? */
+/* Has who read standard output, a pipe or a socket, gone? */
 static inline bool output_is_unread(void)
 {
 	struct pollfd out = { .fd = STDOUT_FILENO };
 
-	return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+	return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP);
 }
 
 /* @status, or a failure if standard output is not all written. Who does not read it any more needs no message. */

@@ -16,95 +16,13 @@
 #include "interval.h"
 #include "letter.h"
 
-/**
- * dsm_barrier_find() - look a key up
- * @e:      engine
- * @region: region id
- * @key:    key
- *
- * Context: engine lock held.
- * Return: barrier or NULL.
- */
-struct dsm_barrier *dsm_barrier_find(struct dsm_engine *e, u32 region, u64 key)
-{
-	struct dsm_barrier *b;
-
-	hlist_for_each_entry(b, dsm_key_bucket(e->barriers, region, key), by_key)
-		if (b->key == key && b->region == region)
-			return b;
-	return NULL;
-}
-
-static void drop(struct dsm_engine *e, struct dsm_barrier *b)
-{
-	/* Who is forgotten here may still hold arrivals back: see begin(). */
-	e->barriers_dropped |= b->holders;
-	hlist_del(&b->by_key);
-	list_del(&b->idle);
-	e->n_idle_barriers--;
-	dsm_pool_give(e, DSM_POOL_BARRIER, b);
-}
-
-/**
- * dsm_barrier_idle() - nobody is inside any more
- * @e: engine
- * @b: barrier; may be gone afterwards
- *
- * Context: engine lock held.
- */
-void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b)
-{
-	b->seen = 0;
-	list_add_tail(&b->idle, &e->idle_barriers);
-	if (++e->n_idle_barriers > DSM_BARRIER_IDLE_MAX)
-		drop(e, list_first_entry(&e->idle_barriers, struct dsm_barrier, idle));
-}
-
-/**
- * dsm_barrier_busy() - somebody is inside
- * @e: engine
- * @b: idle barrier
- *
- * Context: engine lock held.
- */
-void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b)
-{
-	list_del_init(&b->idle);
-	e->n_idle_barriers--;
-}
-
-/**
- * dsm_barrier_get() - look a key up, make it if need be
- * @e:      engine
- * @region: region id
- * @key:    key
- *
- * Context: engine lock held.
- * Return: barrier.
- */
-struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key)
-{
-	struct dsm_barrier *b = dsm_barrier_find(e, region, key);
-
-	if (b)
-		return b;
-	b = dsm_pool_take(e, DSM_POOL_BARRIER);
-	memset(b, 0, sizeof(*b));
-	b->key = key;
-	b->region = region;
-	b->via = DSM_NO_NODE;
-	INIT_LIST_HEAD(&b->arrivals);
-	hlist_add_head(&b->by_key, dsm_key_bucket(e->barriers, region, key));
-	dsm_barrier_idle(e, b);
-	return b;
-}
-
-/* The nodes of @nodes shall report at once what they hold, and one by one what comes. */
+/* The nodes of @nodes shall report at once what they hold, and one by one what comes; and remember what has failed. */
 static void ask(struct dsm_engine *e, struct dsm_barrier *b, u64 nodes, struct dsm_actions *acts)
 {
 	struct dsm_wire_arrive body = {
 		.key = cpu_to_le64(b->key),
 		.episode = cpu_to_le64(b->episode),
+		.broken = cpu_to_le32(b->broken),
 	};
 	struct dsm_msgbuf *m;
 	u16 node;
@@ -124,14 +42,16 @@ static void ask(struct dsm_engine *e, struct dsm_barrier *b, u64 nodes, struct d
 /*
  * One departure for all arrivals of @list that are to be answered by node @hop, as many as fit.
  * @b: the episode is over and the nodes may hold the next arrivals back; NULL: they may not.
+ * @broken: failed episode that they shall remember, or 0
  */
 static void depart_node(struct dsm_engine *e, struct list_head *list, u16 hop, u32 region, u64 key,
-			const struct dsm_barrier *b, int status, struct dsm_actions *acts)
+			const struct dsm_barrier *b, int status, u32 broken, struct dsm_actions *acts)
 {
 	struct dsm_wire_depart body = {
 		.key = cpu_to_le64(key),
 		.status = cpu_to_le32(-status),
 		.about = cpu_to_le16(e->self),
+		.broken = cpu_to_le32(broken),
 	};
 	const struct dsm_space *moving = b && b->moving ? dsm_space_find(e, region) : NULL;
 	struct dsm_request *q, *tmp;
@@ -182,7 +102,7 @@ static void depart_node(struct dsm_engine *e, struct list_head *list, u16 hop, u
  * Returns the nodes that are sent one.
  */
 static u64 depart_list(struct dsm_engine *e, struct list_head *list, u32 region, u64 key,
-		       const struct dsm_barrier *b, int status, struct dsm_actions *acts)
+		       const struct dsm_barrier *b, int status, u32 broken, struct dsm_actions *acts)
 {
 	struct dsm_space *s = dsm_space_find(e, region);
 	struct dsm_request *q, *tmp;
@@ -211,7 +131,7 @@ static u64 depart_list(struct dsm_engine *e, struct list_head *list, u32 region,
 			continue;
 		}
 		told |= 1ull << hop;
-		depart_node(e, list, hop, region, key, b, status, acts);
+		depart_node(e, list, hop, region, key, b, status, broken, acts);
 	}
 	return told;
 }
@@ -279,7 +199,6 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 		b->status = 0;
 		b->strays = false;
 		b->members = 0;
-		b->owed = status ? b->owed : 0;
 		memcpy(b->last, b->count, sizeof(b->last));
 		memset(b->count, 0, sizeof(b->count));
 	}
@@ -297,15 +216,16 @@ static void end_episode(struct dsm_engine *e, struct dsm_barrier *b, struct dsm_
 		if (status)
 			q->via = q->node;
 	b->moving = !status && all_quiet(e, s, &list);
-	told = depart_list(e, &list, b->region, b->key, status ? NULL : b, status, acts);
+	told = depart_list(e, &list, b->region, b->key, status ? NULL : b, status, b->broken_news ? b->broken : 0, acts);
 	if (b->moving)
 		s->moves.n = 0;
 	b->moving = false;
 	/* A departure without "hold" says as much as a question. */
 	if (status) {
-		ask(e, b, b->holders & ~told, acts);
+		ask(e, b, (b->holders | b->broken_news) & ~told, acts);
 		b->holders = 0;
 	}
+	b->broken_news = 0;
 	if (over)
 		dsm_barrier_idle(e, b);
 }
@@ -318,7 +238,7 @@ static void refuse(struct dsm_engine *e, struct dsm_request *q, int status,
 	q->via = q->node;
 	INIT_LIST_HEAD(&one);
 	list_add_tail(&q->cont.link, &one);
-	depart_list(e, &one, q->region, q->key, NULL, status, acts);
+	depart_list(e, &one, q->region, q->key, NULL, status, 0, acts);
 }
 
 /* A departure that did not fit into its message, and all the others like it. */
@@ -340,7 +260,7 @@ static void depart_rest(struct dsm_engine *e, struct dsm_request *q, struct dsm_
 		list_del(&c->link);
 		list_add_tail(&c->link, &list);
 	}
-	depart_list(e, &list, q->region, q->key, NULL, -(int)q->value, acts);
+	depart_list(e, &list, q->region, q->key, NULL, -(int)q->value, 0, acts);
 }
 
 /* Arrivals of one report that are too many for this episode: they belong to the next. */
@@ -435,7 +355,7 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 		return;
 	}
 	b = dsm_barrier_get(e, q->region, q->key);
-	if (b->owed && !dsm_barrier_is_later(b, q)) {
+	if (dsm_barrier_is_owed(b, q)) {
 		refuse_owed(e, b, q, acts);
 		return;
 	}
@@ -471,7 +391,7 @@ void dsm_barrier_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_a
 	b->count[node] = min_t(u32, b->count[node] + q->count, U16_MAX);
 	/* Gone before its arrival was counted, or who passed it on, before all that it knew was told. */
 	if (q->gone || !dsm_engine_alive(e, node) || !dsm_engine_alive(e, q->via))
-		dsm_barrier_fail(e, b, q->gone ? -EOWNERDEAD : -EHOSTDOWN, acts);
+		dsm_barrier_fail(e, b, q->gone ? -EOWNERDEAD : -EHOSTDOWN);
 	q->gone = 0;
 	b->strays |= stray;
 	usual = is_usual(e, b, q);
@@ -541,7 +461,7 @@ void dsm_barrier_abort_at_manager(struct dsm_engine *e, u32 region, u64 key, u16
 			if (q->node != node || q->xid != xid)
 				continue;
 			/* It departs all the same: another node may have said this of threads that still wait. */
-			dsm_barrier_fail(e, b, -EOWNERDEAD, acts);
+			dsm_barrier_fail(e, b, -EOWNERDEAD);
 			end_episode(e, b, acts);
 			return;
 		}
@@ -661,7 +581,7 @@ void dsm_barrier_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16 node
 		return;
 	}
 	dsm_barrier_early_forget(b, node);
-	b->broken_told &= ~bit;
+	dsm_barrier_broken_forget(b, node);
 	b->holders &= ~bit;
 	if (!b->seen) {
 		if (!(b->last_members & bit))

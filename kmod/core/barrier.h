@@ -53,11 +53,16 @@
  * @tree:         by which the holders report; elsewhere: of the last departure
  * @early:        threads that are gone whose report was not there, the last few: it may still come; manager
  * @n_early:      how many there have been
- * @broken:       number of the last episode that failed since a party ended; 0: none. Not manager: that we were told of
+ * @broken:       number of the last episode that failed since a party ended, or that we were told of; 0: none. Fixed while idle
  * @broken_opens: @opens of the region then
+ * @broken_before: the one before, whose number a program has that goes on after @broken
+ * @broken_before_opens: likewise
  * @broken_told:  nodes that were to be told of it; manager
- * @owed:         its parties that have not come, another episode having begun; manager
- * @knows:        what all callers held know of such; not manager
+ * @broken_news:  of these, who is still to be told; manager, within a step
+ * @owed:         parties of failed episodes that have not come, another episode having begun; manager
+ * @owed_broken:  number of the last of those
+ * @owed_told:    nodes that were to be told of one of them
+ * @knows:        @broken as all callers held report it: of an episode that had failed before their files were opened; not manager
  *
  * Guarded by the engine lock.
  */
@@ -94,8 +99,13 @@ struct dsm_barrier {
 	u32 n_early;
 	u32 broken;
 	u64 broken_opens;
+	u32 broken_before;
+	u64 broken_before_opens;
 	u64 broken_told;
+	u64 broken_news;
+	u64 owed_told;
 	u32 owed;
+	u32 owed_broken;
 	u32 knows;
 	u16 count[DSM_MAX_NODES];
 	u16 last[DSM_MAX_NODES];
@@ -134,11 +144,20 @@ void dsm_barrier_early_note(struct dsm_barrier *b, u16 node, u32 xid);
 u32 dsm_barrier_early_take(struct dsm_barrier *b, const struct dsm_request *q);
 void dsm_barrier_early_forget(struct dsm_barrier *b, u16 node);
 /* barrier_broken.c: episodes that fail since a party ended; who belongs to one, and who comes later. */
-void dsm_barrier_fail(struct dsm_engine *e, struct dsm_barrier *b, int status, struct dsm_actions *acts);
+void dsm_barrier_fail(struct dsm_engine *e, struct dsm_barrier *b, int status);
 void dsm_barrier_broken_learn(struct dsm_engine *e, struct dsm_barrier *b, u32 number);
 u32 dsm_barrier_broken_before(const struct dsm_barrier *b, u64 opened);
 bool dsm_barrier_is_later(const struct dsm_barrier *b, const struct dsm_request *q);
+bool dsm_barrier_is_owed(const struct dsm_barrier *b, const struct dsm_request *q);
 void dsm_barrier_abandon(struct dsm_engine *e, struct dsm_barrier *b);
+void dsm_barrier_broken_forget(struct dsm_barrier *b, u16 node);
+
+/* Which list of idle ones: what has failed is remembered for longer, as keys come and go. */
+static inline u32 dsm_barrier_idle_list(const struct dsm_barrier *b)
+{
+	return b->broken ? 1 : 0;
+}
+
 /* Somebody is inside, or nobody any more (@b may be gone afterwards). */
 void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b);
 void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b);

@@ -557,6 +557,8 @@ static int on_depart(struct dsm_engine *e, u16 from, struct dsm_space *s, u8 fla
 		status = -EHOSTDOWN;	/* nobody left to pull from */
 	root = dsm_manager(s, DSM_MSG_BAR_ARRIVE, le64_to_cpu(body.key));
 	body.moves = 0;		/* who is told by way of us has promised nothing */
+	if (body.broken && from == root)
+		dsm_barrier_broken_learn(e, dsm_barrier_get(e, s->id, le64_to_cpu(body.key)), le32_to_cpu(body.broken));
 	if (le64_to_cpu(body.episode))
 		pass_on(e, s->id, body, &tickets, about, acts);
 	for (i = 0; i < count; i++) {
@@ -585,8 +587,7 @@ static void on_ask(struct dsm_engine *e, u16 from, u32 region, const struct dsm_
 		b->asked = max(b->asked, episode);
 		report_held(e, b, from, acts);
 	}
-	if (body->broken)
-		dsm_barrier_broken_learn(e, b, le32_to_cpu(body->broken));
+	dsm_barrier_broken_learn(e, b, le32_to_cpu(body->broken));
 }
 
 /**
@@ -642,12 +643,14 @@ void dsm_barrier_node_peer_lost(struct dsm_engine *e, struct dsm_barrier *b, u16
 		list_del(&q->cont.link);
 		dsm_served_free(e, q);
 	}
+	if (!list_empty(&b->idle))
+		dsm_barrier_busy(e, b);
 	b->episode = 0;
 	b->asked = 0;
 	b->broken = 0;
+	b->broken_before = 0;
 	b->quota = 0;
 	b->below = 0;
 	b->n_below = 0;
-	if (list_empty(&b->idle))
-		dsm_barrier_idle(e, b);
+	dsm_barrier_idle(e, b);
 }

@@ -216,7 +216,7 @@ static bool check_depart(struct dsm_reader *r)
 
 	dsm_reader_take(r, &body, sizeof(body));
 	return !r->bad && le16_to_cpu(body.about) < DSM_MAX_NODES && !body.fanout == !body.tree &&
-	       !body.reserved && check_tickets(r, le32_to_cpu(body.count)) &&
+	       check_tickets(r, le32_to_cpu(body.count)) &&
 	       check_moves(r, le32_to_cpu(body.moves)) && dsm_know_check(r) && dsm_reader_done(r);
 }
 

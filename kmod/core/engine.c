@@ -68,7 +68,8 @@ void dsm_engine_init(struct dsm_engine *e, struct hlist_head *tables)
 	INIT_LIST_HEAD(&e->cached);
 	INIT_LIST_HEAD(&e->rlocks_held);
 	INIT_LIST_HEAD(&e->arrays_pausing);
-	INIT_LIST_HEAD(&e->idle_barriers);
+	INIT_LIST_HEAD(&e->idle_barriers[0]);
+	INIT_LIST_HEAD(&e->idle_barriers[1]);
 	INIT_LIST_HEAD(&e->sc_recalls);
 	dsm_csm_init(e);
 	for (i = 0; i < DSM_REL_SLOTS; i++)

@@ -524,8 +524,8 @@ struct dsm_letters {
  * @arrays_pausing: struct dsm_rlock in state PAUSING
  * @array_random: state of the random length of pauses
  * @barriers:    hash of struct dsm_barrier, DSM_KEY_BUCKETS heads
- * @idle_barriers: struct dsm_barrier without an episode, oldest first
- * @n_idle_barriers: length of @idle_barriers
+ * @idle_barriers: struct dsm_barrier without an episode, oldest first; [1]: those that remember one that failed
+ * @n_idle_barriers: their lengths
  * @barrier_episodes: number of the episode begun last, of all keys managed here
  * @barrier_fanout: nodes that report directly to a barrier's manager, or to who passes reports on; set by the shell
  * @barriers_dropped: nodes that may hold arrivals of a key that was forgotten here
@@ -609,8 +609,8 @@ struct dsm_engine {
 	struct list_head arrays_pausing;
 	u32 array_random;
 	struct hlist_head *barriers;
-	struct list_head idle_barriers;
-	u32 n_idle_barriers;
+	struct list_head idle_barriers[2];
+	u32 n_idle_barriers[2];
 	u64 barrier_episodes;
 	u64 barriers_dropped;
 	u32 barrier_fanout;

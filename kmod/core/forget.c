@@ -80,7 +80,7 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
 				continue;
 			if (!list_empty(&b->idle)) {
 				list_del(&b->idle);
-				e->n_idle_barriers--;
+				e->n_idle_barriers[dsm_barrier_idle_list(b)]--;
 			}
 			forget_requests(e, &b->arrivals);
 			hlist_del(&b->by_key);

@@ -499,9 +499,9 @@ void dsm_pull(struct dsm_engine *e, u16 peer, struct dsm_cont *c, u8 kind, struc
 {
 	struct dsm_pull *pull = &e->pull[peer];
 
-	if (peer != e->self && !dsm_engine_alive(e, peer))
-		dsm_know_lacks(e);
 	if (peer == e->self || !dsm_engine_alive(e, peer)) {
+		if (peer != e->self)
+			dsm_know_lacks(e);
 		dsm_ready(e, acts, c, kind);
 		return;
 	}

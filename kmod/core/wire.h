@@ -481,7 +481,7 @@ struct dsm_wire_depart {
 	__le16 fanout;
 	__le64 tree;			/* bitmap: by which nodes to report next; see tree.h */
 	__le32 moves;			/* pages that follow the tickets */
-	__le32 reserved;
+	__le32 broken;			/* failed episode, to be remembered; see barrier_broken.c */
 };
 static_assert(sizeof(struct dsm_wire_depart) == 48);
 

@@ -253,8 +253,10 @@ static bool serve_now(struct dsm_cq *q, bool look, bool *found)
 		if (serve_batch(q))
 			*found = true;
 		/* Completions that it will not tell of are left to the next look. */
-		if (fired && arm(q))
+		if (fired && arm(q)) {
 			mark(q);
+			queue_delayed_work(cq_wq, &q->peer->net->left_work, LEFT_JIFFIES);
+		}
 	}
 	mutex_unlock(&q->polling);
 	return true;
@@ -318,33 +320,43 @@ bool dsm_net_poll(struct dsm_net *net, u16 node)
 	return found;
 }
 
-static void queue_if_fired(struct dsm_cq *q)
+/* @wait: for who serves it; else false if somebody does. */
+static bool queue_if_fired(struct dsm_cq *q, bool wait)
 {
 	if (!READ_ONCE(q->fired))
-		return;
-	mutex_lock(&q->polling);
+		return true;
+	if (wait)
+		mutex_lock(&q->polling);
+	else if (!mutex_trylock(&q->polling))
+		return false;
 	if (q->cq && q->fired)
 		queue_work(cq_wq, &q->work);
 	mutex_unlock(&q->polling);
+	return true;
 }
 
-/* Work items for the queues that were left to a waiting thread. @sends_only: whose handlers never wait for anything. */
-static void queue_left(struct dsm_net *net, bool sends_only)
+/*
+ * Work items for the queues that were left to a waiting thread. @sends_only: whose handlers never wait for anything.
+ * False: without @wait, some are being served.
+ */
+static bool queue_left(struct dsm_net *net, bool sends_only, bool wait)
 {
 	struct dsm_peer *peer;
+	bool all = true;
 	u32 node;
 
 	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
 		peer = dsm_peer_find_any(net, node);
 		if (!peer)
 			continue;
-		queue_if_fired(&peer->tx_cq);
+		all &= queue_if_fired(&peer->tx_cq, wait);
 		if (!sends_only) {
-			queue_if_fired(&peer->qp[DSM_VC_P].rx_cq);
-			queue_if_fired(&peer->qp[DSM_VC_B].rx_cq);
+			all &= queue_if_fired(&peer->qp[DSM_VC_P].rx_cq, wait);
+			all &= queue_if_fired(&peer->qp[DSM_VC_B].rx_cq, wait);
 		}
 		dsm_peer_put(peer);
 	}
+	return all;
 }
 
 /**
@@ -355,7 +367,11 @@ static void queue_left(struct dsm_net *net, bool sends_only)
  */
 void dsm_cq_left_work(struct work_struct *work)
 {
-	queue_left(container_of(to_delayed_work(work), struct dsm_net, left_work), false);
+	struct dsm_net *net = container_of(to_delayed_work(work), struct dsm_net, left_work);
+
+	/* Who serves one may have been stopped in the middle of it, which is no reason to leave the others to it. */
+	if (!queue_left(net, false, false))
+		queue_delayed_work(cq_wq, &net->left_work, LEFT_JIFFIES);
 }
 
 /**
@@ -369,7 +385,7 @@ void dsm_net_spin_end(struct dsm_net *net)
 	if (net->poll != DSM_NET_POLL_DIRECT || !atomic_dec_and_test(&net->spinners))
 		return;
 	/* The atomic orders this after it; pairs with the second barrier in leave_to_spinner(). */
-	queue_left(net, false);
+	queue_left(net, false, true);
 }
 
 /**
@@ -385,7 +401,7 @@ void dsm_cq_short_begin(struct dsm_net *net)
 	atomic_inc(&net->starved);
 	/* Marks are read after this; pairs with leave_to_spinner(). */
 	smp_mb__after_atomic();
-	queue_left(net, true);
+	queue_left(net, true, true);
 }
 
 /**

@@ -347,8 +347,11 @@ static u32 check_barriers(struct node *n)
 			fail("I26: somebody is in barrier %u at %c for ever", i, 'A' + node_id(n));
 	}
 	check_pool(n, DSM_POOL_BARRIER, found);
-	if (n->e.n_idle_barriers != idle || list_length(&n->e.idle_barriers) != idle)
-		fail("%u barriers of %c are idle, it counts %u", idle, 'A' + node_id(n), n->e.n_idle_barriers);
+	if (n->e.n_idle_barriers[0] + n->e.n_idle_barriers[1] != idle ||
+	    list_length(&n->e.idle_barriers[0]) != n->e.n_idle_barriers[0] ||
+	    list_length(&n->e.idle_barriers[1]) != n->e.n_idle_barriers[1])
+		fail("%u barriers of %c are idle, it counts %u and %u", idle, 'A' + node_id(n), n->e.n_idle_barriers[0],
+		     n->e.n_idle_barriers[1]);
 	return requests;
 }
 

@@ -444,7 +444,7 @@ static void idle_barriers_are_forgotten_above_their_number(void **state)
 		world_run();
 		require_status(one, 0);
 	}
-	assert_true(world_engine(A)->n_idle_barriers <= DSM_BARRIER_IDLE_MAX);
+	assert_true(world_engine(A)->n_idle_barriers[0] <= DSM_BARRIER_IDLE_MAX);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, start3, stop)

@@ -93,10 +93,80 @@ static void one_program_after_the_other_breaks(void **state)
 	program_breaks(A, B);
 	program_begins();
 	program_breaks(B, C);
-	/* Of the second, which is the one that failed last. */
+	/* Of the second, which is the one that failed last; and then it goes on. */
 	arrive(A, 3, &last);
 	world_run();
 	require_status(last, -EOWNERDEAD);
+	come_all(2);
+	/* The one that the first had left. */
+	opened--;
+	arrive(C, 3, &last);
+	opened++;
+	world_run();
+	require_status(last, -EOWNERDEAD);
+	come_all(2);
+	program_begins();
+	come_all(2);
+}
+
+/* However many episodes of another have gone well. */
+static void party_may_be_late_for_long(void **state)
+{
+	struct dsm_waiter late, come[3];
+
+	program_breaks(A, B);
+	program_begins();
+	come_all(3);
+	arrive(A, 3, &come[A]);
+	arrive(B, 3, &come[B]);
+	world_run();
+	opened--;
+	arrive(C, 3, &late);
+	opened++;
+	world_run();
+	require_status(late, -EOWNERDEAD);
+	assert_false(come[A].done || come[B].done);
+	arrive(C, 3, &come[C]);
+	world_run();
+	require_status(come[A], 0);
+	require_status(come[B], 0);
+	require_status(come[C], 0);
+}
+
+/* A step has room for little more than a message to each node. */
+static void each_node_is_told_by_one_message(void **state)
+{
+	struct dsm_waiter come[2], ends;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		come_all(i);
+		arrive(B, 5, &come[0]);
+		if (i)
+			arrive(C, 5, &come[1]);
+		arrive(A, 5, &ends);
+		world_run();
+		assert_true(abort_at(A, &ends));
+		assert_int_equal(w.n_fly, 2);
+		world_run();
+		require_status(come[0], -EOWNERDEAD);
+		program_begins();
+	}
+	come_all(1);
+}
+
+/* Keys that come and go do not make it forgotten. */
+static void what_has_failed_is_remembered_beside_many_other_keys(void **state)
+{
+	struct dsm_waiter waiter;
+	u32 i;
+
+	program_breaks(A, B);
+	for (i = 1; i <= 2 * DSM_BARRIER_IDLE_MAX; i++) {
+		assert_int_equal(arrive_at(B, world_key(DSM_MSG_BAR_ARRIVE, A, i), 1, &waiter), 0);
+		world_run();
+		require_status(waiter, 0);
+	}
 	program_begins();
 	come_all(2);
 }
@@ -223,18 +293,22 @@ static void nobody_is_told_if_all_have_come(void **state)
 /* Threads of an old program and of a new one at one node are not reported as one. */
 static void files_of_different_programs_are_not_held_together(void **state)
 {
-	struct dsm_waiter come[3];
+	struct dsm_waiter come[3], late;
 	u32 i, k;
 
 	program_breaks(A, B);
 	program_begins();
 	for (i = 0; i < 4; i++) {
 		arrive(B, 3, &come[0]);
-		opened -= i == 3;
+		if (i == 3) {
+			/* As many as last time are held until all are here, but these say different things. */
+			opened--;
+			arrive(B, 3, &late);
+			opened++;
+			world_run();
+			require_status(late, -EOWNERDEAD);
+		}
 		arrive(B, 3, &come[1]);
-		opened += i == 3;
-		/* As many as last time are held until all are here, but these say different things. */
-		assert_int_equal(world_find(DSM_MSG_BAR_ARRIVE) >= 0, true);
 		arrive(C, 3, &come[2]);
 		world_run();
 		for (k = 0; k < 3; k++)
@@ -249,6 +323,9 @@ int main(void)
 		T(key_is_of_use_to_the_next_program),
 		T(next_program_may_have_another_number_of_threads),
 		T(one_program_after_the_other_breaks),
+		T(party_may_be_late_for_long),
+		T(each_node_is_told_by_one_message),
+		T(what_has_failed_is_remembered_beside_many_other_keys),
 		T(party_that_was_late_is_told_and_not_counted),
 		T(report_with_more_than_those_who_are_missed),
 		T(who_comes_before_the_news_is_of_the_old_program),
