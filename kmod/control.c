@@ -508,6 +508,14 @@ static int decide_activate(struct dsm_node *n, struct dsm_wire_control *msg, u16
 
 	if (IS_ERR(r))
 		return -ENXIO;
+	/* It has waited here, and who is gone uses nothing. */
+	spin_lock(&n->lock);
+	err = dsm_node_is_gone(n, from) ? -EHOSTDOWN : 0;
+	spin_unlock(&n->lock);
+	if (err) {
+		dsm_node_region_put(r);
+		return err;
+	}
 	/* All are told, whatever is known here: this node or its predecessor may not have told all last time. */
 	dsm_region_describe(r, &msg->region);
 	if (!msg->region.members)

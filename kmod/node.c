@@ -473,3 +473,25 @@ const char *dsm_node_suffix(const struct dsm_node *n)
 {
 	return n->suffix;
 }
+
+/**
+ * dsm_node_in_use() - are other files of regions open here?
+ * @n: node; the caller has one open
+ *
+ * A release is the node's: what is lost of it may be what any of them has written.
+ *
+ * Context: any.
+ * Return: true: files besides the caller's, of whatever region.
+ */
+bool dsm_node_in_use(struct dsm_node *n)
+{
+	struct dsm_region *r;
+	unsigned long id;
+	u64 files = 0;
+
+	xa_lock(&n->regions);
+	xa_for_each(&n->regions, id, r)
+		files += max(atomic_read(&r->opens), 0);
+	xa_unlock(&n->regions);
+	return files > 1;
+}

@@ -127,7 +127,7 @@ struct dsm_region *dsm_node_region_get(struct dsm_node *n, u32 id, bool next);
 struct dsm_region *dsm_node_region_by_minor(struct dsm_node *n, int minor);
 struct dsm_region *dsm_node_region_by_name(struct dsm_node *n, const char *name);
 void dsm_node_region_put(struct dsm_region *r);
-bool dsm_node_region_shared(const struct dsm_region *r);
+bool dsm_node_in_use(struct dsm_node *n);
 void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info);
 
 /*

@@ -660,18 +660,6 @@ bool dsm_region_awaits(struct dsm_region *r)
 }
 
 /**
- * dsm_node_region_shared() - do others have it open too?
- * @r: region that is open
- *
- * Context: any.
- * Return: true: files besides the caller's.
- */
-bool dsm_node_region_shared(const struct dsm_region *r)
-{
-	return atomic_read(&r->opens) > 1;
-}
-
-/**
  * dsm_node_region_info() - facts of a region
  * @r:    region
  * @info: filled, except size and flags

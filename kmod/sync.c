@@ -225,12 +225,12 @@ int dsm_node_acquire(struct dsm_region *r, bool merge)
 /* ---- locks ---- */
 
 /*
- * How an interrupted call ends. Work of the kernel for this thread, such as a completion of
- * io_uring, interrupts a wait too; the program sees nothing of that.
+ * How an interrupted call ends: with EINTR if a handler ran. Work of the kernel for this thread, such as a completion of
+ * io_uring, interrupts a wait too, and so does a stop; the program sees nothing of those.
  */
 static int interrupted(void)
 {
-	return task_sigpending(current) ? -EINTR : -ERESTARTNOINTR;
+	return task_sigpending(current) ? -ERESTARTNOHAND : -ERESTARTNOINTR;
 }
 
 static int lock_wait(struct dsm_node *n, struct dsm_wait *wait, u32 flags, u64 deadline_ns)
@@ -272,7 +272,7 @@ static int lock_wait(struct dsm_node *n, struct dsm_wait *wait, u32 flags, u64 d
  * @o:           caller
  *
  * Context: process; waits interruptibly.
- * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -EINTR, -ERESTARTNOINTR,
+ * Return: 0; -EOWNERDEAD taken, last holder died; -EBUSY, -ETIMEDOUT, -ERESTARTNOHAND, -ERESTARTNOINTR,
  * -EDEADLK, -EHOSTDOWN, -EDQUOT (the user has too many), -ENOMEM not taken.
  */
 int dsm_node_lock(struct dsm_region *r, u64 key, u32 flags, u64 deadline_ns,
@@ -612,7 +612,7 @@ int dsm_node_flag_set(struct dsm_region *r, u64 key)
  * @told: lost nodes that the caller does not count on; updated
  *
  * Context: process; waits interruptibly.
- * Return: 0, -EINTR, -ERESTARTNOINTR, -EHOSTDOWN the manager, or who may be the setter, is lost;
+ * Return: 0, -ERESTARTNOHAND, -ERESTARTNOINTR, -EHOSTDOWN the manager, or who may be the setter, is lost;
  * -EDQUOT too many threads of this node wait.
  */
 int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)

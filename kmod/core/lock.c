@@ -212,8 +212,7 @@ void dsm_lock_ask(struct dsm_engine *e, struct dsm_lock *l, bool try, struct dsm
 		dsm_lock_refused(e, l, -EHOSTDOWN, acts);
 }
 
-static void wait_release(struct dsm_engine *e, struct dsm_lock *l, u8 kind,
-			 struct dsm_actions *acts)
+static void wait_release(struct dsm_engine *e, struct dsm_lock *l, u8 kind, struct dsm_actions *acts)
 {
 	l->target = dsm_rel_request(e, acts);
 	if (e->rel_done >= l->target) {
@@ -233,13 +232,15 @@ static void start_granting(struct dsm_engine *e, struct dsm_lock *l, struct dsm_
 /**
  * dsm_lock_enforce_cap() - too many idle tokens here: the one used longest ago goes home (decisions.md, lock keys)
  * @e:    engine
+ * @all:  whatever is in use, and wherever in the list
  * @acts: actions
  *
  * Context: engine lock held.
+ * Return: true if one goes.
  */
-void dsm_lock_enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
+bool dsm_lock_enforce_cap(struct dsm_engine *e, bool all, struct dsm_actions *acts)
 {
-	u32 chances = CAP_CHANCES;
+	u32 chances = all ? e->n_cached : CAP_CHANCES;
 	struct dsm_lock *l;
 
 	while (e->n_cached > e->lock_cap) {
@@ -247,12 +248,12 @@ void dsm_lock_enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
 		/* Nobody takes it; it goes with its region. */
 		if (!dsm_engine_alive(e, l->manager)) {
 			if (!chances--)
-				return;
+				break;
 			list_move_tail(&l->list, &e->cached);
 			continue;
 		}
 		/* Its place in the list knows nothing of what happened in the slot. */
-		if (l->slots && chances && dsm_slot_used(l->slots, l->slot)) {
+		if (l->slots && chances && !all && dsm_slot_used(l->slots, l->slot)) {
 			chances--;
 			list_move_tail(&l->list, &e->cached);
 			continue;
@@ -262,8 +263,9 @@ void dsm_lock_enforce_cap(struct dsm_engine *e, struct dsm_actions *acts)
 			continue;	/* held: not idle, one less in the list */
 		set_state(e, l, DSM_LOCK_RETURNING);
 		wait_release(e, l, DSM_CONT_RETURNED, acts);
-		return;
+		return true;
 	}
+	return false;
 }
 
 static int take(struct dsm_engine *e, struct dsm_lock *l, const struct dsm_lock_owner *o)
@@ -287,7 +289,7 @@ static void settle(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions 
 		start_granting(e, l, acts);
 	} else {
 		set_state(e, l, DSM_LOCK_CACHED);
-		dsm_lock_enforce_cap(e, acts);
+		dsm_lock_enforce_cap(e, false, acts);
 		dsm_lock_put(e, l);
 	}
 }
@@ -297,8 +299,7 @@ static void settle(struct dsm_engine *e, struct dsm_lock *l, struct dsm_actions 
  * something is to be said about: a holder there is told nothing. Its last holder has applied all
  * that came with the token, so the next one on this node need not.
  */
-static void offer(struct dsm_engine *e, struct dsm_slots *slots, struct dsm_lock *l,
-		  struct dsm_actions *acts)
+static void offer(struct dsm_engine *e, struct dsm_slots *slots, struct dsm_lock *l, struct dsm_actions *acts)
 {
 	u32 i = dsm_slot_choose(slots, l->key);
 	struct dsm_lock *other = slots->lock[i];
@@ -311,7 +312,7 @@ static void offer(struct dsm_engine *e, struct dsm_slots *slots, struct dsm_lock
 	l->slots = slots;
 	l->slot = i;
 	dsm_slot_fill(slots, i, l->key, l);
-	dsm_lock_enforce_cap(e, acts);
+	dsm_lock_enforce_cap(e, false, acts);
 }
 
 /**
@@ -412,8 +413,7 @@ int dsm_lock_release(struct dsm_engine *e, struct dsm_space *s, u64 key,
  * Context: engine lock held.
  * Return: 0, -EPERM not held by the caller, -EINVAL the last holder did not die.
  */
-int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key,
-			const struct dsm_lock_owner *o)
+int dsm_lock_consistent(struct dsm_engine *e, struct dsm_space *s, u64 key, const struct dsm_lock_owner *o)
 {
 	struct dsm_lock *l = held_by(e, s, key, o);
 
@@ -456,8 +456,7 @@ bool dsm_lock_cancel(struct dsm_engine *e, struct dsm_waiter *w)
  * Return: DSM_LOCK_COUNTED or DSM_LOCK_UNCOUNTED if a lock was found and handed on: call again
  * for the next; 0 if there was none.
  */
-int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid,
-			struct dsm_actions *acts)
+int dsm_lock_owner_gone(struct dsm_engine *e, u32 region, u64 file, s32 tgid, struct dsm_actions *acts)
 {
 	struct dsm_space *s = dsm_space_find(e, region);
 	struct dsm_lock *l;

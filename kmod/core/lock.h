@@ -131,7 +131,7 @@ bool dsm_lock_all_home(const struct dsm_engine *e);
 
 /* ---- between the units ---- */
 /* One of the idle tokens beyond the cap goes home. */
-void dsm_lock_enforce_cap(struct dsm_engine *e, struct dsm_actions *acts);
+bool dsm_lock_enforce_cap(struct dsm_engine *e, bool all, struct dsm_actions *acts);
 /* Taken out of its slot. */
 struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key);
 /* As it is. */

@@ -16,11 +16,8 @@
  */
 bool dsm_lock_send_home(struct dsm_engine *e, struct dsm_actions *acts)
 {
-	u32 before = e->n_cached;
-
 	e->lock_cap = 0;
-	dsm_lock_enforce_cap(e, acts);
-	return e->n_cached && e->n_cached < before;
+	return dsm_lock_enforce_cap(e, true, acts);
 }
 
 /**

@@ -182,9 +182,9 @@ static int chardev_flush(struct file *file, fl_owner_t id)
 
 	if (!r)
 		return 0;
-	/* Who exits or makes way for another program hears of no error: what was lost is told to others who use the region. */
+	/* Who exits or makes way for another program hears of no error: what was lost is told to others, if there are any. */
 	hears = !(current->flags & PF_EXITING) && !current->in_execve;
-	ret = dsm_node_release(r, !hears && (dsm_node_region_shared(r) || file_count(file) > 1));
+	ret = dsm_node_release(r, !hears && (dsm_node_in_use(f->node) || file_count(file) > 1));
 	/*
 	 * Not for a thread that ends by itself, with a table of files of its own: others may be in a call. A program that
 	 * makes way for another (O_CLOEXEC) has ended all its other threads.
@@ -199,7 +199,7 @@ static void end_file(struct dsm_file *f)
 	struct dsm_region *r = attached(f);
 
 	if (r) {
-		dsm_node_release(r, dsm_node_region_shared(r));
+		dsm_node_release(r, dsm_node_in_use(f->node));
 		dsm_node_owner_gone(r, f->id, 0, f->opener);
 		detach(r);
 	}

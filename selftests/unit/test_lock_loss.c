@@ -101,6 +101,34 @@ static void reg_tokens_go_home_before_their_node_leaves(void **state)
 	assert_int_equal(world_lock(C, K, 30), 0);
 }
 
+/* Also those behind more whose manager is lost than a step looks at to keep to the cap. */
+static void reg_tokens_behind_those_of_a_lost_manager_go_home(void **state)
+{
+	u64 key = world_key(DSM_MSG_LOCK_REQ, C, 0);
+	u32 i, steps = 0;
+	bool more = true;
+
+	for (i = 0; i < 40; i++) {
+		world_lock(B, world_key(DSM_MSG_LOCK_REQ, A, i), 20);
+		world_unlock(B, world_key(DSM_MSG_LOCK_REQ, A, i), 20);
+	}
+	world_lock(B, key, 20);
+	world_unlock(B, key, 20);
+	world_lose(A);
+	world_run();
+	while (more) {
+		assert_true(++steps < 4);
+		more = dsm_lock_send_home(world_engine(B), world_begin(B));
+		world_end(B);
+	}
+	world_run();
+	assert_true(dsm_lock_all_home(world_engine(B)));
+	dsm_engine_peer_left(world_engine(C), B);
+	world_lose(B);
+	world_run();
+	assert_int_equal(world_lock(C, key, 30), 0);
+}
+
 static void loss_of_a_node_that_gave_the_token_back_does_no_harm(void **state)
 {
 	world_lock(B, K, 20);
@@ -593,6 +621,7 @@ int main(void)
 		T(token_on_a_lost_node_fails_every_request),
 		T(token_cached_on_a_lost_node_is_lost_too),
 		T(reg_tokens_go_home_before_their_node_leaves),
+		T(reg_tokens_behind_those_of_a_lost_manager_go_home),
 		T(loss_of_a_node_that_gave_the_token_back_does_no_harm),
 		T(lost_manager_fails_waiters_and_leaves_the_holder),
 		T(grant_after_the_loss_of_the_manager_is_kept),

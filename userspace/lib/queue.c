@@ -9,6 +9,8 @@
 
 #include "queue.h"
 
+#define SET_TRIES 8
+
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -53,18 +55,20 @@ int dsm_queue_sleep(struct dsm *d, const uint64_t *queue, uint64_t ticket)
 }
 
 /*
- * If a home is lost the flag is not set at first. If the flag's own node is, its waiter hears of that and finds
- * that its turn has come.
+ * If a home is lost the flag is not set at first, nor while what other threads wrote there, or what is written all the time, fails to
+ * go there. If the flag's own node is, its waiter hears of that and finds that its turn has come.
  */
 static int set_surely(struct dsm *d, uint64_t flag, int *err)
 {
-	int ret = dsm_flag_set(d, flag);
+	int tries, ret;
 
-	if (ret == -EHOSTDOWN) {
-		*err = ret;
+	for (tries = 0; tries < SET_TRIES; tries++) {
 		ret = dsm_flag_set(d, flag);
+		if (ret != -EHOSTDOWN)
+			return ret;
+		*err = ret;
 	}
-	return ret == -EHOSTDOWN ? 0 : ret;
+	return 0;
 }
 
 bool dsm_queue_leave(struct dsm *d, uint64_t *queue, uint64_t ticket)
