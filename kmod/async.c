@@ -123,7 +123,7 @@ static int ask_barrier(struct dsm_async *a, struct dsm_actions *acts)
 	struct dsm_node *n = a->region->node;
 	int ret;
 
-	a->wait.w.told = READ_ONCE(*a->arg.told);
+	a->wait.w.told = dsm_node_told(a->region, READ_ONCE(*a->arg.heard));
 	a->wait.w.opened = a->arg.owner.opened;
 	ret = dsm_barrier_arrive(n->engine, a->region->space, a->arg.key, a->arg.value,
 				 &a->wait.w, acts);
@@ -150,7 +150,7 @@ static int ask_flag(struct dsm_async *a, struct dsm_actions *acts)
 		a->arg.kind == DSM_ASYNC_FLAG_WAIT ? DSM_FLAG_WAIT : DSM_FLAG_CLEAR;
 	int ret;
 
-	a->wait.w.told = READ_ONCE(*a->arg.told);
+	a->wait.w.told = dsm_node_told(a->region, READ_ONCE(*a->arg.heard));
 	ret = dsm_flag_start(n->engine, a->region->space, a->arg.key, op, &a->wait.w, acts);
 	return ret ? ret : -EINPROGRESS;
 }
@@ -452,7 +452,7 @@ int dsm_async_start(struct dsm_region *r, const struct dsm_async_arg *arg, struc
 	if (ret != -EINPROGRESS && ret != -EAGAIN) {
 		settle(a, ret);
 		if (arg->kind == DSM_ASYNC_BARRIER || arg->kind == DSM_ASYNC_FLAG_WAIT)
-			dsm_node_tell(r, arg->told, ret);
+			dsm_node_tell(r, arg->heard, ret);
 		goto out_free;
 	}
 	if (ret == -EAGAIN)
@@ -598,7 +598,7 @@ static void reap(struct work_struct *work)
 int dsm_async_collect(struct dsm_async *a)
 {
 	if (a->arg.kind == DSM_ASYNC_BARRIER || a->arg.kind == DSM_ASYNC_FLAG_WAIT)
-		return dsm_node_tell(a->region, a->arg.told, a->result);
+		return dsm_node_tell(a->region, a->arg.heard, a->result);
 	if (!is_lock(a) || (a->result && a->result != -EOWNERDEAD) ||
 	    !a->arg.ops->gone(a->arg.ctx))
 		return a->result;

@@ -224,6 +224,8 @@ void dsm_node_peer_lost(void *ctx, u16 node, const char *reason, int err)
 	else
 		n->unlucky |= BIT_ULL(node);
 	n->joined &= ~BIT_ULL(node);
+	n->lost_at[node] = n->loss + 1;
+	WRITE_ONCE(n->loss, n->loss + 1);
 	if (err == -ESHUTDOWN)
 		dsm_engine_peer_left(n->engine, node);
 	dsm_engine_peer_lost(n->engine, node, &acts);

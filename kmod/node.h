@@ -137,7 +137,6 @@ void dsm_node_region_info(struct dsm_region *r, struct dsm_ioc_region_info *info
  */
 int dsm_node_region_open(struct dsm_region *r);
 void dsm_node_region_close(struct dsm_region *r);
-u64 dsm_node_region_lost(struct dsm_region *r);
 /* May this process use a file of it that is open? 0 or -EPERM. */
 int dsm_node_region_mine(const struct dsm_region *r);
 
@@ -158,15 +157,17 @@ int dsm_node_lock_consistent(struct dsm_region *r, u64 key, const struct dsm_own
 /* Number > 0 for the words of the lock table, which exists from then on. */
 int dsm_node_lock_table(struct dsm_region *r, const struct dsm_owner *o);
 /*
- * @told: of the open file: bitmap of lost nodes that its program was told of; nobody waits for those.
+ * @heard: of the open file: number of the last loss that its program was told of; nobody waits for who was lost by then.
  * Starts with dsm_node_region_lost() at open; a call that fails with -EHOSTDOWN adds to it.
  */
 int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
-		     u64 *told);
+		     u64 *heard);
 int dsm_node_flag_set(struct dsm_region *r, u64 key);
-int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told);
+int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *heard);
 /* The program hears of @ret: after -EHOSTDOWN it does not wait for who is lost. Returns @ret. */
-int dsm_node_tell(struct dsm_region *r, u64 *told, int ret);
+int dsm_node_tell(struct dsm_region *r, u64 *heard, int ret);
+/* The number of the last loss; files that are opened now do not count on who was lost. */
+u64 dsm_node_losses(struct dsm_region *r);
 /* A file of it was opened: its number, above those of all files before. */
 u64 dsm_node_region_opened(struct dsm_region *r);
 int dsm_node_flag_clear(struct dsm_region *r, u64 key);
@@ -216,7 +217,7 @@ struct dsm_async_ops {
  * @value: timed lock: deadline in ns of CLOCK_MONOTONIC; barrier: parties, at least 1;
  *         prefetch: length in bytes, within the region
  * @owner: for whom
- * @told:  of the open file, for barriers and flag waits: see dsm_node_barrier()
+ * @heard: of the open file, for barriers and flag waits: see dsm_node_barrier()
  * @ops:   of the caller
  * @ctx:   for them
  */
@@ -225,7 +226,7 @@ struct dsm_async_arg {
 	u64 key;
 	u64 value;
 	struct dsm_owner owner;
-	u64 *told;
+	u64 *heard;
 	const struct dsm_async_ops *ops;
 	void *ctx;
 };

@@ -554,24 +554,6 @@ int dsm_node_region_open(struct dsm_region *r)
 }
 
 /**
- * dsm_node_region_lost() - users of a region that are lost
- * @r: region
- *
- * Context: any.
- * Return: bitmap of nodes.
- */
-u64 dsm_node_region_lost(struct dsm_region *r)
-{
-	struct dsm_node *n = r->node;
-	u64 lost;
-
-	spin_lock(&n->lock);
-	lost = r->space->users & ~n->engine->alive;
-	spin_unlock(&n->lock);
-	return lost;
-}
-
-/**
  * dsm_node_region_close() - an open file less
  * @r: region
  *

@@ -141,6 +141,8 @@ struct dsm_alarm {
  * @arrivals:  threads inside barriers, struct arrival of sync.c
  * @arrivals_lock: guards @arrivals
  * @recall:    gives up pages that are recalled, when their hold is over
+ * @loss: number of the last node that was lost or has left
+ * @lost_at: by node: its last such number; under @lock
  * @told_lost: pages of which dsm_recall_lost() told, which runs for one peer at a time
  * @rsync:     memory of rsync.c, set once while the node is a member; guarded by @rsync_lock
  * @rsync_lock: see there
@@ -188,6 +190,7 @@ struct dsm_node {
 	struct list_head arrivals;
 	spinlock_t arrivals_lock;
 	struct dsm_alarm recall;
+	u64 loss, lost_at[DSM_MAX_NODES];
 	u64 told_lost;
 	struct dsm_rsync_area *rsync;
 	struct mutex rsync_lock;
@@ -396,6 +399,8 @@ void dsm_region_remove(struct dsm_region *r);
 void dsm_region_doom(struct dsm_region *r);
 void dsm_region_closed(struct dsm_region *r);
 bool dsm_region_claim(struct dsm_region *r);
+/* sync.c */
+u64 dsm_node_told(const struct dsm_region *r, u64 heard);
 /* A region that is not open may go, or stays after all. */
 int dsm_region_settle_last(struct dsm_region *r);
 void dsm_region_stays(struct dsm_region *r);

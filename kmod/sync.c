@@ -359,7 +359,7 @@ static void arrival_free(struct arrival *a)
 	kfree(a);
 }
 
-static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o, u64 told,
+static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o, u64 heard,
 		  struct arrival **out)
 {
 	struct dsm_node *n = r->node;
@@ -379,12 +379,12 @@ static int arrive(struct dsm_region *r, u64 key, u32 parties, const struct dsm_o
 	a->parties = parties;
 	a->owner = *o;
 	dsm_wait_init(&a->wait);
-	a->wait.w.told = told;
 	a->wait.w.opened = o->opened;
 	spin_lock(&n->arrivals_lock);
 	list_add_tail(&a->link, &n->arrivals);
 	spin_unlock(&n->arrivals_lock);
 	dsm_step_begin(n, &acts);
+	a->wait.w.told = dsm_node_told(r, heard);
 	ret = dsm_barrier_arrive(n->engine, r->space, key, parties, &a->wait.w, &acts);
 	dsm_step_end(n, &acts);
 	trace_dsm_barrier(r->id, key, DSM_TRACE_BARRIER_ARRIVE, a->wait.w.xid);
@@ -423,9 +423,43 @@ static int arrival_leave(struct arrival *a)
 }
 
 /**
+ * dsm_node_losses() - the number of the last loss
+ * @r: region
+ *
+ * Context: any.
+ * Return: number, rising.
+ */
+u64 dsm_node_losses(struct dsm_region *r)
+{
+	return READ_ONCE(r->node->loss);
+}
+
+/**
+ * dsm_node_told() - whom a caller does not count on
+ * @r:     region
+ * @heard: number of the last loss that it was told of
+ *
+ * A number may be another node's by now, or have been, so that it is not the number that was heard of.
+ *
+ * Context: node's lock held.
+ * Return: bitmap of lost users of the region.
+ */
+u64 dsm_node_told(const struct dsm_region *r, u64 heard)
+{
+	const struct dsm_node *n = r->node;
+	u64 lost = r->space->users & ~n->engine->alive, told = 0;
+
+	lockdep_assert_held(&n->lock);
+	for (; lost; lost &= lost - 1)
+		if (n->lost_at[__ffs64(lost)] <= heard)
+			told |= lost & -lost;
+	return told;
+}
+
+/**
  * dsm_node_tell() - the program hears how its wait ended
  * @r:    region
- * @told: lost nodes that it was told of before; updated
+ * @heard: the last loss that it was told of before; updated
  * @ret:  result
  *
  * After a loss it does not wait for who is lost any more.
@@ -433,10 +467,10 @@ static int arrival_leave(struct arrival *a)
  * Context: any.
  * Return: @ret.
  */
-int dsm_node_tell(struct dsm_region *r, u64 *told, int ret)
+int dsm_node_tell(struct dsm_region *r, u64 *heard, int ret)
 {
 	if (ret == -EHOSTDOWN)
-		WRITE_ONCE(*told, READ_ONCE(*told) | dsm_node_region_lost(r));
+		WRITE_ONCE(*heard, dsm_node_losses(r));
 	return ret;
 }
 
@@ -464,7 +498,7 @@ u64 dsm_node_region_opened(struct dsm_region *r)
  * @key:     any
  * @parties: callers in the whole cluster
  * @o:       caller
- * @told:    lost nodes that the caller does not count on; updated
+ * @heard:   the last loss that the caller knows of: it does not count on who was lost by then; updated
  *
  * Context: process; waits interruptibly.
  * Return: 0; -EINVAL other callers gave another count; -EOWNERDEAD a party ended inside;
@@ -473,7 +507,7 @@ u64 dsm_node_region_opened(struct dsm_region *r)
  * -EINTR killed; -ERESTARTNOINTR: run the signal handler and call again.
  */
 int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct dsm_owner *o,
-		     u64 *told)
+		     u64 *heard)
 {
 	struct dsm_node *n = r->node;
 	struct arrival *a = arrival_find(r, key, o);
@@ -483,9 +517,9 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	if (!parties)
 		return -EINVAL;
 	if (!a) {
-		ret = arrive(r, key, parties, o, READ_ONCE(*told), &a);
+		ret = arrive(r, key, parties, o, READ_ONCE(*heard), &a);
 		if (ret)
-			return dsm_node_tell(r, told, ret);
+			return dsm_node_tell(r, heard, ret);
 	} else if (a->parties != parties) {
 		return -EINVAL;
 	}
@@ -505,7 +539,7 @@ int dsm_node_barrier(struct dsm_region *r, u64 key, u32 parties, const struct ds
 	dsm_shell_count(r, ns_wait_barrier, dsm_now_ns() - start);
 	if (!ret)
 		dsm_acquire_apply(n, true);
-	return dsm_node_tell(r, told, ret);
+	return dsm_node_tell(r, heard, ret);
 }
 
 static void arrivals_gone(struct dsm_region *r, u64 file, pid_t tgid)
@@ -561,7 +595,7 @@ void dsm_node_owner_gone(struct dsm_region *r, u64 file, pid_t tgid, kuid_t uid)
 
 /* ---- flags ---- */
 
-static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
+static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 heard)
 {
 	struct dsm_node *n = r->node;
 	struct dsm_actions acts;
@@ -570,8 +604,8 @@ static int flag_op(struct dsm_region *r, u64 key, u8 op, u64 told)
 	int ret;
 
 	dsm_wait_init(&wait);
-	wait.w.told = told;
 	dsm_step_begin(n, &acts);
+	wait.w.told = dsm_node_told(r, heard);
 	ret = dsm_flag_start(n->engine, r->space, key, op, &wait.w, &acts);
 	dsm_step_end(n, &acts);
 	if (ret)
@@ -609,22 +643,22 @@ int dsm_node_flag_set(struct dsm_region *r, u64 key)
  * dsm_node_flag_wait() - wait until a flag is set, then acquire
  * @r:    region
  * @key:  any
- * @told: lost nodes that the caller does not count on; updated
+ * @heard: as for dsm_node_barrier(); updated
  *
  * Context: process; waits interruptibly.
  * Return: 0, -ERESTARTNOHAND, -ERESTARTNOINTR, -EHOSTDOWN the manager, or who may be the setter, is lost;
  * -EDQUOT too many threads of this node wait.
  */
-int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *told)
+int dsm_node_flag_wait(struct dsm_region *r, u64 key, u64 *heard)
 {
 	struct dsm_node *n = r->node;
 	u64 start = dsm_now_ns();
-	int ret = flag_op(r, key, DSM_FLAG_WAIT, READ_ONCE(*told));
+	int ret = flag_op(r, key, DSM_FLAG_WAIT, READ_ONCE(*heard));
 
 	dsm_shell_count(r, ns_wait_flag, dsm_now_ns() - start);
 	if (!ret)
 		dsm_acquire_apply(n, true);
-	return dsm_node_tell(r, told, ret);
+	return dsm_node_tell(r, heard, ret);
 }
 
 /**

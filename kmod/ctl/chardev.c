@@ -67,7 +67,7 @@ static void publish(struct file *file, struct dsm_region *r)
 	lost = f->region;
 	if (!lost) {
 		dsm_mm_open(r->mm, file);
-		f->told = dsm_node_region_lost(r);
+		f->heard = dsm_node_losses(r);
 		f->opened = dsm_node_region_opened(r);
 		/* Pairs with the acquire in attached(). */
 		smp_store_release(&f->region, r);

@@ -20,8 +20,8 @@ struct io_uring_cmd;
 /**
  * struct dsm_file - one open file of /dev/dsm or /dev/dsm-NAME
  * @id:        unique since the module was loaded; part of the owner of locks
- * @told:      lost nodes that waits of this file do not wait for: see dsm_node_flag_wait(); written
- *             by any thread, an error told twice does no harm
+ * @heard:     the last loss of which the program knows, so that this file's waits do not wait for who was lost: see dsm_node_tell();
+ *             written by any thread, an error told twice does no harm
  * @opened:    see dsm_node_region_opened(); set before @region
  * @node:      whose device it is; fixed
  * @control:   of /dev/dsm, not of a region's; fixed
@@ -34,7 +34,7 @@ struct io_uring_cmd;
  */
 struct dsm_file {
 	u64 id;
-	u64 told;
+	u64 heard;
 	u64 opened;
 	struct dsm_node *node;
 	bool control;

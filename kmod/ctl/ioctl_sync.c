@@ -112,7 +112,7 @@ int dsm_ioctl_barrier(struct dsm_ioctl_call *c)
 
 	if (a->flags || a->reserved || !a->parties)
 		return -EINVAL;
-	return dsm_node_barrier(c->region, a->key, a->parties, &o, &f->told);
+	return dsm_node_barrier(c->region, a->key, a->parties, &o, &f->heard);
 }
 
 /**
@@ -140,7 +140,7 @@ int dsm_ioctl_flag_wait(struct dsm_ioctl_call *c)
 
 	if (c->arg.flag.flags)
 		return -EINVAL;
-	return dsm_node_flag_wait(c->region, c->arg.flag.key, &f->told);
+	return dsm_node_flag_wait(c->region, c->arg.flag.key, &f->heard);
 }
 
 /**

@@ -136,7 +136,7 @@ static int begin(struct io_uring_cmd *cmd, const struct dsm_uring_arg *a, unsign
 		.value = a->value,
 		.owner = { .file = f->id, .tgid = task->tgid, .tid = task->pid,
 			   .uid = cmd->file->f_cred->euid },
-		.told = &f->told,
+		.heard = &f->heard,
 		.ops = &uring_ops,
 		.ctx = cmd,
 	};
