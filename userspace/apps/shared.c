@@ -229,6 +229,9 @@ void app_lock(const struct app_worker *w, uint64_t key)
 	do {
 		ret = dsm_lock(d, key);
 	} while (ret == -EINTR);
+	/* Of a run that was ended before its time. A worker of this one that ends is missed at the next barrier. */
+	if (ret == -EOWNERDEAD)
+		ret = dsm_lock_consistent(d, key);
 	must(ret);
 }
 

@@ -42,7 +42,7 @@ static struct state {
 
 static const struct app_option options[] = {
 	{ "molecules", "molecules", &molecules, 216, 1000000, { 343, 13824, 9261 } },
-	{ "steps", "time steps", &steps, 1, 100000, { 3, 24, 5 } },
+	{ "steps", "time steps", &steps, 1, 1000, { 3, 24, 5 } },
 	{ "group", "cells that have a lock in common", &group, 1, 1000000, { 1, 48, 1 } },
 	{ 0 }
 };
