@@ -52,7 +52,8 @@ static bool wants_chunks(const struct dsm_region *r)
 {
 	const struct dsm_policy *p = &r->space->policy;
 
-	return p->fetch == DSM_FETCH_READ || p->diffpath != DSM_DIFFPATH_MSG;
+	/* A peer's device may be able to do what this one is not. */
+	return dsm_net_one_sided(r->node->net) && (p->fetch == DSM_FETCH_READ || p->diffpath != DSM_DIFFPATH_MSG);
 }
 
 static u32 access_of(const struct dsm_region *r)
@@ -63,13 +64,13 @@ static u32 access_of(const struct dsm_region *r)
 	       (p->diffpath != DSM_DIFFPATH_MSG ? DSM_MR_WRITE : 0);
 }
 
-/* May this node be home of the page? First touch: of every page. */
+/* May this node be home of the page? First touch: a member, of every page. */
 static bool may_home(const struct dsm_region *r, u32 idx)
 {
 	struct dsm_node *n = r->node;
 	const struct dsm_space *s = r->space;
 
-	return dsm_policy_claims(&s->policy) ||
+	return dsm_policy_claims(&s->policy) ? dsm_page_may_home(s, n->engine->self) :
 	       s->members[dsm_policy_home(&s->policy, s->pages, s->n_members, idx)] ==
 	       n->engine->self;
 }
@@ -150,6 +151,7 @@ void dsm_chunks_peer_lost(struct dsm_region *r, u16 node)
 	struct dsm_key *k;
 
 	xa_for_each(&r->keys, at, k) {
+		cond_resched();
 		if (at % DSM_MAX_NODES != node)
 			continue;
 		/* The core looks under this lock. */
@@ -342,10 +344,13 @@ void dsm_chunks_free(struct dsm_region *r)
 			atomic_long_sub(c->pages, &n->pinned_pages);
 		}
 		kfree(c);
+		cond_resched();
 	}
 	xa_destroy(&r->chunks);
-	xa_for_each(&r->keys, at, k)
+	xa_for_each(&r->keys, at, k) {
 		kfree(k);
+		cond_resched();
+	}
 	xa_destroy(&r->keys);
 }
 

@@ -120,8 +120,7 @@ int dsm_member_admit(void *ctx, const struct dsm_net_hello *hello, u16 *assigned
 
 static bool patience_left(unsigned long deadline)
 {
-	return time_before(jiffies, deadline) && !fatal_signal_pending(current) &&
-	       !signal_pending(current);
+	return time_before(jiffies, deadline) && !signal_pending(current);
 }
 
 static u32 left_ms(unsigned long deadline)
@@ -211,8 +210,7 @@ static int take_regions(struct dsm_node *n, u16 coordinator, struct dsm_wire_con
 	}
 }
 
-static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline,
-			struct dsm_errtxt *err)
+static int join_cluster(struct dsm_node *n, u16 seed, unsigned long deadline, struct dsm_errtxt *err)
 {
 	struct dsm_wire_control *msg = kzalloc(sizeof(*msg), GFP_KERNEL);
 	u16 coordinator;
@@ -359,6 +357,26 @@ static bool all_arrived(struct dsm_region *r)
 	return true;
 }
 
+static int refuse_loss(struct dsm_region *r, struct dsm_errtxt *err)
+{
+	if (!would_lose(r))
+		return 0;
+	dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s%s live on this node; --force loses them",
+		       dsm_region_living_pages(r), r->node->suffix, *r->name ? "-" : "", r->name);
+	return -EBUSY;
+}
+
+static int refuse_losses(struct dsm_node *n, struct dsm_errtxt *err)
+{
+	struct dsm_region *r;
+	int ret = 0;
+	u32 id = 0;
+
+	for (; !ret && !IS_ERR(r = dsm_node_region_get(n, id, true)); id = r->id, dsm_node_region_put(r))
+		ret = refuse_loss(r, err);
+	return ret;
+}
+
 /* Refuse new opens everywhere here, or say which region stands in the way. */
 static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 {
@@ -379,10 +397,8 @@ static int close_regions(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 			dsm_errtxt_set(err, "pages of region /dev/dsm%s%s%s are still being fetched; try again",
 				       n->suffix, *r->name ? "-" : "", r->name);
 			ret = -EBUSY;
-		} else if (!(flags & DSM_LEAVE_FORCE) && would_lose(r)) {
-			dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s%s live on this node; --force loses them",
-				       dsm_region_living_pages(r), n->suffix, *r->name ? "-" : "", r->name);
-			ret = -EBUSY;
+		} else if (!(flags & DSM_LEAVE_FORCE)) {
+			ret = refuse_loss(r, err);
 		}
 		dsm_node_region_put(r);
 	}
@@ -650,12 +666,15 @@ int dsm_node_leave(struct dsm_node *n, u32 flags, struct dsm_errtxt *err)
 	ret = close_regions(n, flags, err);
 	if (!ret)
 		ret = send_home(n, flags, err);
+	if (!ret) {
+		give_locks_back(n);	/* others go on meanwhile */
+		ret = flags & DSM_LEAVE_FORCE ? 0 : refuse_losses(n, err);
+	}
 	if (ret) {
 		reopen_regions(n);
 		stay(n);
 		return ret;
 	}
-	give_locks_back(n);
 	undo(n);
 	return 0;
 }

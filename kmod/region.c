@@ -567,6 +567,30 @@ void dsm_node_region_close(struct dsm_region *r)
 	dsm_region_closed(r);
 }
 
+/* What is free has a frame at its manager only because it was asked for, or its chunk was registered. */
+static bool is_homed(const struct dsm_page *p, u16 self)
+{
+	return READ_ONCE(p->home) == self && READ_ONCE(p->frame) && READ_ONCE(p->state) != DSM_PAGE_FREE;
+}
+
+/*
+ * The page's bytes are here, or at another node alone, which has them from this home: also if it was never touched here. With
+ * metadata=rdma the word of the page says so, and perhaps elsewhere; whatever was asked for here counts then.
+ */
+static bool lives_here(const struct dsm_page *p, u16 self)
+{
+	u8 state = READ_ONCE(p->state);
+
+	if (READ_ONCE(p->home) != self)
+		return dsm_shell_only_copy(p);
+	if (is_homed(p, self))
+		return true;
+	if (dsm_page_is_sc(p))
+		return READ_ONCE(p->flags) & DSM_SCF_OWNED || READ_ONCE(p->sc.set) & ~BIT_ULL(self);
+	return state == DSM_PAGE_HO || state == DSM_PAGE_HB ||
+	       (state != DSM_PAGE_FREE && p->space->policy.metadata == DSM_METADATA_RDMA);
+}
+
 /**
  * dsm_region_homed_pages() - touched pages homed at this node
  * @r: region
@@ -582,7 +606,7 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
 	u64 homed = 0;
 
 	xa_for_each(&r->table, idx, p) {
-		homed += READ_ONCE(p->home) == n->engine->self && READ_ONCE(p->frame);
+		homed += is_homed(p, n->engine->self);
 		cond_resched();
 	}
 	return homed;
@@ -592,7 +616,8 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
  * dsm_region_living_pages() - touched pages that would be lost with this node
  * @r: region
  *
- * Those homed here, and with consistency=sc or cashmere those of which this node has the only copy.
+ * Those homed here, also if another node has the only copy, and with consistency=sc or cashmere those of which this node has
+ * the only copy.
  *
  * Context: process; walks all touched pages.
  * Return: count; a snapshot, pages may be touched meanwhile.
@@ -600,12 +625,12 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
 u64 dsm_region_living_pages(struct dsm_region *r)
 {
 	struct dsm_node *n = r->node;
-	u64 living = dsm_region_homed_pages(r);
+	u64 living = 0;
 	struct dsm_page *p;
 	unsigned long idx;
 
 	xa_for_each(&r->table, idx, p) {
-		living += dsm_shell_only_copy(p) && READ_ONCE(p->home) != n->engine->self;
+		living += lives_here(p, n->engine->self);
 		cond_resched();
 	}
 	return living;

@@ -555,6 +555,18 @@ const char *dsm_net_device(const struct dsm_net *net)
 }
 
 /**
+ * dsm_net_one_sided() - can the device do all that transfers and registrations need
+ * @net: transport
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool dsm_net_one_sided(const struct dsm_net *net)
+{
+	return net->one_sided;
+}
+
+/**
  * dsm_net_has_atomics() - can the device do compare-and-swap and fetch-and-add
  * @net: transport
  *

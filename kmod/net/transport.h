@@ -297,6 +297,7 @@ int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer);
  */
 int dsm_net_self_open(struct dsm_net *net);
 /* Does the device do atomics? (siw does not.) */
+bool dsm_net_one_sided(const struct dsm_net *net);
 bool dsm_net_has_atomics(const struct dsm_net *net);
 
 /* ---- multicasts ---- */

@@ -202,6 +202,8 @@ def leaves_with_the_only_copy(c):
             after = counters(last, name)
             grown = sum(after[kind] - before[kind] for kind in ("sc_grants", "excl_enters"))
             expect(grown >= len(pages), f"{grown} pages are the node's alone with {settings}")
+            # The one between has touched none of those that it homes.
+            refused(c.nodes[1], ["leave"], "live on this node")
             last.check(["dsmctl", "leave"])
             for page in pages:
                 reader.read(page * PAGE, 3 + page)
