@@ -132,13 +132,6 @@ int dsm_node_unclaim(struct dsm_region *r)
 
 static_assert(sizeof_field(struct dsm_ioc_homes, pages) == DSM_HOMES_WORDS * sizeof(u64));
 
-/* What is free has a frame at its manager only because it was asked for. */
-static bool is_homed(const struct dsm_page *p, u16 self)
-{
-	return READ_ONCE(p->home) == self && READ_ONCE(p->frame) &&
-	       READ_ONCE(p->state) != DSM_PAGE_FREE;
-}
-
 static void set_bit_of(__le64 *map, u32 bit)
 {
 	map[bit / 64] |= cpu_to_le64(BIT_ULL(bit % 64));
@@ -220,7 +213,7 @@ static int touch_word(struct dsm_region *r, u64 first, __le64 *word)
 		ret = touch_and_wait(r, first + __ffs64(left));
 		if (ret)
 			return ret;
-		if (is_homed(xa_load(&r->table, first + __ffs64(left)), n->engine->self))
+		if (dsm_shell_is_homed(xa_load(&r->table, first + __ffs64(left)), n->engine->self))
 			mine |= left & -left;
 	}
 	*word = cpu_to_le64(mine);
@@ -270,7 +263,7 @@ int dsm_homes_serve(struct dsm_node *n, struct dsm_wire_control *msg)
 	if (msg->op != DSM_CONTROL_HOMES)
 		ret = touch_all(r, msg);
 	else
-		ret = collect(r, is_homed, n->engine->self, &first, msg) ? 0 : -ENOENT;
+		ret = collect(r, dsm_shell_is_homed, n->engine->self, &first, msg) ? 0 : -ENOENT;
 	dsm_node_region_put(r);
 	return ret;
 }

@@ -567,12 +567,6 @@ void dsm_node_region_close(struct dsm_region *r)
 	dsm_region_closed(r);
 }
 
-/* What is free has a frame at its manager only because it was asked for, or its chunk was registered. */
-static bool is_homed(const struct dsm_page *p, u16 self)
-{
-	return READ_ONCE(p->home) == self && READ_ONCE(p->frame) && READ_ONCE(p->state) != DSM_PAGE_FREE;
-}
-
 /*
  * The page's bytes are here, or at another node alone, which has them from this home: also if it was never touched here. With
  * metadata=rdma the word of the page says so, and perhaps elsewhere; whatever was asked for here counts then.
@@ -583,7 +577,7 @@ static bool lives_here(const struct dsm_page *p, u16 self)
 
 	if (READ_ONCE(p->home) != self)
 		return dsm_shell_only_copy(p);
-	if (is_homed(p, self))
+	if (dsm_shell_is_homed(p, self))
 		return true;
 	if (dsm_page_is_sc(p))
 		return READ_ONCE(p->flags) & DSM_SCF_OWNED || READ_ONCE(p->sc.set) & ~BIT_ULL(self);
@@ -606,7 +600,7 @@ u64 dsm_region_homed_pages(struct dsm_region *r)
 	u64 homed = 0;
 
 	xa_for_each(&r->table, idx, p) {
-		homed += is_homed(p, n->engine->self);
+		homed += dsm_shell_is_homed(p, n->engine->self);
 		cond_resched();
 	}
 	return homed;

@@ -424,6 +424,12 @@ static inline bool dsm_shell_only_copy(const struct dsm_page *p)
 	return READ_ONCE(p->state) == DSM_SC_M || READ_ONCE(p->state) == DSM_PAGE_EX;
 }
 
+/* Does this node home a page that somebody uses? What is free has a frame only because it was asked for, or its chunk registered. */
+static inline bool dsm_shell_is_homed(const struct dsm_page *p, u16 self)
+{
+	return READ_ONCE(p->home) == self && READ_ONCE(p->frame) && READ_ONCE(p->state) != DSM_PAGE_FREE;
+}
+
 void dsm_homes_give_back(struct dsm_region *r);
 
 /* ---- member.c, control.c ---- */
