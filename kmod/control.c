@@ -452,8 +452,8 @@ static int decide_create(struct dsm_node *n, struct dsm_wire_control *msg)
 	}
 	if (!addr)
 		addr = dsm_place_find(n, pages);
-	else if (!IS_ALIGNED(addr, PAGE_SIZE) || !dsm_place_is_free(n, addr, pages))
-		return say(msg, -EADDRINUSE, "the address is unaligned or overlaps another region's; leave it out");
+	else if (!dsm_place_is_free(n, addr, pages))
+		return say(msg, -EADDRINUSE, "the address overlaps another region's; leave it out");
 	if (!addr)
 		return say(msg, -ENOSPC, "no address range of this size is left; destroy a region");
 	d->addr = cpu_to_le64(addr);

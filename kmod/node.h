@@ -8,9 +8,11 @@
 #define DSM_NODE_H
 
 #include <linux/cred.h>
+#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/in.h>
 #include <linux/kref.h>
+#include <linux/string.h>
 #include <linux/uidgid.h>
 #include <linux/xarray.h>
 #include "core/types.h"
@@ -32,6 +34,12 @@ struct dsm_region_counts {
 	atomic64_t diff_bytes, direct_pages, direct_runs;
 	atomic64_t ns_wait_lock, ns_wait_barrier, ns_wait_flag, ns_wait_page, ns_wait_page_lock;
 };
+
+/* Of a region's name, which becomes that of a device node. */
+static inline bool dsm_name_may_have(char c)
+{
+	return isascii(c) && (isalnum(c) || (c && strchr("._-", c)));
+}
 
 /* Instead of a number of open files. Each reason is taken back by who gave it. */
 #define DSM_OPENS_ENDING (-1)	/* all members were asked whether it can be destroyed */

@@ -4,7 +4,6 @@
  * Where regions are mapped: address ranges that no other region uses, the same on every node; and what they may be called.
  * Reserves nothing: the coordinator decides one request at a time.
  */
-#include <linux/ctype.h>
 #include "control.h"
 #include "shell.h"
 
@@ -63,7 +62,7 @@ bool dsm_place_is_sound(const char *name, u64 addr, u64 pages)
 	size_t i;
 
 	for (i = 0; name[i]; i++)
-		if (!isascii(name[i]) || !(isalnum(name[i]) || strchr("._-", name[i])))
+		if (!dsm_name_may_have(name[i]))
 			return false;
 	return name[0] != '.' && IS_ALIGNED(addr, PAGE_SIZE) && addr <= TASK_SIZE_MAX - (pages << PAGE_SHIFT);
 }

@@ -152,12 +152,6 @@ bool dsm_barrier_is_owed(const struct dsm_barrier *b, const struct dsm_request *
 void dsm_barrier_abandon(struct dsm_engine *e, struct dsm_barrier *b);
 void dsm_barrier_broken_forget(struct dsm_barrier *b, u16 node);
 
-/* Which list of idle ones: what has failed is remembered for longer, as keys come and go. */
-static inline u32 dsm_barrier_idle_list(const struct dsm_barrier *b)
-{
-	return b->broken ? 1 : 0;
-}
-
 /* Somebody is inside, or nobody any more (@b may be gone afterwards). */
 void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b);
 void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b);

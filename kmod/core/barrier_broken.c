@@ -54,7 +54,7 @@ void dsm_barrier_fail(struct dsm_engine *e, struct dsm_barrier *b, int status)
 	b->status = status;
 	if (!broken)
 		return;
-	dsm_barrier_broken_learn(e, b, ++e->barrier_episodes);
+	dsm_barrier_broken_learn(e, b, ++e->barrier_failures);
 	b->broken_told = (s ? s->users : 0) | b->members | b->last_members | 1ull << e->self;
 	b->broken_news = b->broken_told & ~(1ull << e->self);
 }

@@ -127,13 +127,13 @@ static void check_full(struct dsm_engine *e, struct dsm_barrier *b, u16 root,
 		report(e, b, way_is_open(e, b) ? to : root, root, acts);
 }
 
-static void hold(struct dsm_engine *e, struct dsm_barrier *b, u16 root, struct dsm_waiter *w,
+static void hold(struct dsm_engine *e, struct dsm_barrier *b, u16 root, struct dsm_waiter *w, u32 knows,
 		 struct dsm_actions *acts)
 {
 	if (is_empty(b)) {
 		dsm_barrier_busy(e, b);
 		b->told = w->told;
-		b->knows = dsm_barrier_broken_before(b, w->opened);
+		b->knows = knows;
 	}
 	if (!b->seen) {
 		dsm_request_add(e, w, root);
@@ -199,7 +199,7 @@ int dsm_barrier_arrive(struct dsm_engine *e, struct dsm_space *s, u64 key, u32 p
 		return 0;
 	}
 	if (may_hold(b, parties, w->told, knows) && b->seen < b->quota) {
-		hold(e, b, root, w, acts);
+		hold(e, b, root, w, knows, acts);
 		return 0;
 	}
 	if (b) {

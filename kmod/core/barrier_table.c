@@ -25,6 +25,12 @@ struct dsm_barrier *dsm_barrier_find(struct dsm_engine *e, u32 region, u64 key)
 	return NULL;
 }
 
+/* What has failed is remembered for longer, as keys come and go. */
+static u32 idle_list(const struct dsm_barrier *b)
+{
+	return b->broken ? 1 : 0;
+}
+
 static void drop(struct dsm_engine *e, struct dsm_barrier *b)
 {
 	/* Who is forgotten here may still hold arrivals back: see begin(). */
@@ -43,7 +49,7 @@ static void drop(struct dsm_engine *e, struct dsm_barrier *b)
  */
 void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b)
 {
-	u32 i = dsm_barrier_idle_list(b);
+	u32 i = idle_list(b);
 
 	b->seen = 0;
 	list_add_tail(&b->idle, &e->idle_barriers[i]);
@@ -61,7 +67,7 @@ void dsm_barrier_idle(struct dsm_engine *e, struct dsm_barrier *b)
 void dsm_barrier_busy(struct dsm_engine *e, struct dsm_barrier *b)
 {
 	list_del_init(&b->idle);
-	e->n_idle_barriers[dsm_barrier_idle_list(b)]--;
+	e->n_idle_barriers[idle_list(b)]--;
 }
 
 /**

@@ -285,7 +285,7 @@ struct dsm_interval {
  * @via:    barriers: who sent it to us
  * @count:  barriers: threads that arrived; fetches: registration of the sink
  * @gone:   barriers: how many of them have ended since; fetches: a multicast will do
- * @chunk:  fetches: registration of the page's chunk that the caller knows; barriers: failed episode that the callers know nothing of
+ * @chunk:  fetches: registration of the page's chunk that the caller knows; barriers: the last failed episode that is older than the callers' files
  * @episode: barriers: the one that the sender believes in; fetches: version that is needed
  */
 struct dsm_request {
@@ -528,6 +528,7 @@ struct dsm_letters {
  * @n_idle_barriers: their lengths
  * @barrier_episodes: number of the episode begun last, of all keys managed here
  * @barrier_fanout: nodes that report directly to a barrier's manager, or to who passes reports on; set by the shell
+ * @barrier_failures: likewise of the one that failed last since a party ended
  * @barriers_dropped: nodes that may hold arrivals of a key that was forgotten here
  * @flags:       hash of struct dsm_flag, DSM_KEY_BUCKETS heads
  * @sc_recalls:  struct dsm_request: pages of consistency=sc that are to be given up
@@ -613,7 +614,7 @@ struct dsm_engine {
 	u32 n_idle_barriers[2];
 	u64 barrier_episodes;
 	u64 barriers_dropped;
-	u32 barrier_fanout;
+	u32 barrier_fanout, barrier_failures;
 	struct hlist_head *flags;
 
 	struct list_head sc_recalls;
@@ -679,8 +680,7 @@ bool dsm_engine_lose_key(struct dsm_engine *e, u16 node, u32 loss, u32 bucket, s
 /* ---- internal helpers shared by the units ---- */
 bool dsm_engine_alive(const struct dsm_engine *e, u16 node);
 u32 dsm_xid_next(struct dsm_engine *e);
-struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region,
-			       u32 xid);
+struct dsm_msgbuf *dsm_msg_new(struct dsm_engine *e, u16 dst, u8 class, u8 type, u32 region, u32 xid);
 void dsm_act_send(struct dsm_actions *acts, struct dsm_msgbuf *m);
 void dsm_act_xfer(struct dsm_actions *acts, struct dsm_xfer *x);
 void dsm_act_wake(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_waiter *w, int status);

@@ -78,10 +78,8 @@ void dsm_engine_forget(struct dsm_engine *e, u32 region)
 		hlist_for_each_entry_safe(b, tmp, &e->barriers[i], by_key) {
 			if (region && b->region != region)
 				continue;
-			if (!list_empty(&b->idle)) {
-				list_del(&b->idle);
-				e->n_idle_barriers[dsm_barrier_idle_list(b)]--;
-			}
+			if (!list_empty(&b->idle))
+				dsm_barrier_busy(e, b);
 			forget_requests(e, &b->arrivals);
 			hlist_del(&b->by_key);
 			dsm_pool_give(e, DSM_POOL_BARRIER, b);

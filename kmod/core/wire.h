@@ -463,7 +463,7 @@ struct dsm_wire_arrive {
 	__le64 told;			/* bitmap: lost nodes that the caller has been told of */
 	__le64 episode;			/* of the last departure; 0: none */
 	__le32 moves;			/* pages that follow the tickets */
-	__le32 broken;			/* ARRIVE: failed episode that the callers know nothing of; see barrier_broken.c */
+	__le32 broken;			/* ARRIVE: the last failed one older than the callers' files; see barrier_broken.c */
 };
 static_assert(sizeof(struct dsm_wire_arrive) == 40);
 

@@ -11,7 +11,6 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -175,7 +174,7 @@ static int check_name(struct dsm_ioctl_call *c, const char *name)
 	if (name[0] == '.')
 		return refuse(c, -EINVAL, "the region's name begins with a dot");
 	for (i = 0; i < len; i++) {
-		if (isascii(name[i]) && (isalnum(name[i]) || strchr("._-", name[i])))
+		if (dsm_name_may_have(name[i]))
 			continue;
 		return refuse(c, -EINVAL,
 			      "the region's name has a character other than A-Z a-z 0-9 . _ - at position %zu",
