@@ -170,9 +170,13 @@ void memory_roi_print(const char *name, unsigned int ranks)
 	printf("%s: counters: hints=%u\n", name, hints);
 }
 
-void memory_close(const struct app_worker *first)
+void memory_meet(const struct app_worker *first)
 {
 	(void)first;
+}
+
+void memory_close(void)
+{
 }
 
 void app_barrier(const struct app_worker *w)

@@ -359,6 +359,8 @@ static const char *verify(void)
 	const char *wrong = program->right && !no_check ? program->right() : NULL;
 
 	if (!wrong && !no_verify && memory_is_shared() && program->same) {
+		if ((double)progress_s <= time_s)
+			fprintf(stderr, "%s: computed in %.3f s; verifying in one thread\n", program->name, time_s);
 		memcpy(shared, program->state, program->state_bytes);
 		run_alone();
 		wrong = program->same(shared);
@@ -406,6 +408,8 @@ int main(int argc, char **argv)
 	memory_need(shared_bytes);
 	make_tables();
 	memory_run(&first, run_shared);
+	/* What follows may take long, or fail for want of memory: the others do not wait for it. */
+	memory_meet(&first);
 	if (!first.rank) {
 		sum_up();
 		wrong = verify();
@@ -417,6 +421,6 @@ int main(int argc, char **argv)
 			status = 1;
 		}
 	}
-	memory_close(&first);
+	memory_close();
 	return status;
 }

@@ -19,6 +19,7 @@
 #include "app.h"
 
 #define PATCH 8
+#define PARTS 3	/* of a transform: each a transposition */
 #define PIECE (APP_PAGE_BYTES / sizeof(double complex))
 
 static long log2_points, transforms;
@@ -237,26 +238,22 @@ static void transform_rows(const struct app_worker *w, double complex *matrix, b
 	free(line);
 }
 
-static void six_steps(const struct app_worker *w, double complex *from, double complex *to)
+/* A transposition, and rows transformed after it; the parts of all transforms are counted for who waits. */
+static void part(const struct app_worker *w, long number, double complex *from, double complex *to)
 {
 	transpose(w, from, to);
-	transform_rows(w, to, true);
+	if (number % PARTS < PARTS - 1)
+		transform_rows(w, to, number % PARTS == 0);
 	app_barrier(w);
-	transpose(w, to, from);
-	transform_rows(w, from, false);
-	app_barrier(w);
-	transpose(w, from, to);
-	app_barrier(w);
+	app_progress(w, number + 1, transforms * PARTS);
 }
 
 static void work(const struct app_worker *w)
 {
 	long i;
 
-	for (i = 0; i < transforms; i++) {
-		six_steps(w, i % 2 ? s.b : s.a, i % 2 ? s.a : s.b);
-		app_progress(w, i + 1, transforms);
-	}
+	for (i = 0; i < transforms * PARTS; i++)
+		part(w, i, i % 2 ? s.b : s.a, i % 2 ? s.a : s.b);
 }
 
 static const double complex *result(const struct state *state)

@@ -31,7 +31,8 @@ void memory_roi_end(const struct app_worker *w);
 /* The counters of the region of interest, summed over the nodes, on stdout; rank 0. */
 void memory_roi_print(const char *name, unsigned int ranks);
 
-/* Waits for all ranks and lets the memory go. */
-void memory_close(const struct app_worker *first);
+/* Waits for all ranks; then who has no more to do with the memory may go. */
+void memory_meet(const struct app_worker *first);
+void memory_close(void);
 
 #endif

@@ -287,7 +287,7 @@ static const char *right(void)
 			}
 		}
 	}
-	return off <= 3 * OCEAN_TOLERANCE * most && most < 1000 ? NULL :
+	return off <= 3 * OCEAN_TOLERANCE * most && most > 0 && most < 1000 ? NULL :
 	       app_text("potential vorticity is up to %g, off by up to %g", most, off);
 }
 

@@ -57,7 +57,11 @@ void memory_roi_print(const char *name, unsigned int ranks)
 	(void)ranks;
 }
 
-void memory_close(const struct app_worker *first)
+void memory_meet(const struct app_worker *first)
 {
 	(void)first;
+}
+
+void memory_close(void)
+{
 }

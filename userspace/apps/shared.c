@@ -208,9 +208,13 @@ void memory_roi_print(const char *name, unsigned int ranks)
 	putchar('\n');
 }
 
-void memory_close(const struct app_worker *first)
+void memory_meet(const struct app_worker *first)
 {
 	must(dsm_barrier(d, KEY_RANKS, first->ranks));
+}
+
+void memory_close(void)
+{
 	must(dsm_close(d));
 }
 

@@ -539,7 +539,7 @@ static void start(const struct dsm_parmacs_program *p, char **argv)
 		dsm_parmacs_die("%d ranks: at most %d", ranks, PARMACS_RANKS_MAX);
 	if (ranks == 1)
 		return;
-	dsm_parmacs_statics_fix(argv);
+	dsm_parmacs_statics_fix(argv, program);
 	join();
 }
 

@@ -53,11 +53,13 @@ struct parmacs_page {
  * @base:   address of the first page
  * @pages:  their number
  * @shared: 0, or the pages' address in the region: they are to be mapped from there
+ * @kept:   address of what all variables of libraries among them began with, one behind the other; with @shared
+ * @kept_bytes: of all of these
  * @before: statics of the CREATE before, if its workers may still run; else 0
  * @used:   entries in @page: all pages that are not zero, in ascending order
  */
 struct parmacs_statics {
-	uint64_t base, pages, shared, before, used;
+	uint64_t base, pages, shared, kept, kept_bytes, before, used;
 	struct parmacs_page page[];
 };
 
@@ -80,8 +82,8 @@ DSM_HIDDEN void dsm_parmacs_roi_free(void);
 DSM_HIDDEN void dsm_parmacs_roi_begin(void);
 DSM_HIDDEN void dsm_parmacs_roi_end(void);
 
-/* statics.c: before main(): let the program and its libraries be where they are on all nodes. */
-DSM_HIDDEN void dsm_parmacs_statics_fix(char **argv);
+/* statics.c: before main(): let the program and its libraries be where they are on all nodes, and remember what the latter began with. */
+DSM_HIDDEN void dsm_parmacs_statics_fix(char **argv, const struct dsm_parmacs_program *program);
 /* Rank 0: what the next CREATE gives to the workers; 0: nothing. */
 DSM_HIDDEN uint64_t dsm_parmacs_statics_give(struct dsm *d, const struct dsm_parmacs_program *program);
 /* Are statics, of which this is one, in shared memory, or will they be? */

@@ -32,6 +32,7 @@ struct range {
 static struct {
 	struct range range[KEPT_MAX];
 	unsigned int used;
+	size_t bytes;	/* of all */
 } kept;
 
 /* Of rank 0: the last statics given, and all blocks that later ones may refer to. */
@@ -52,41 +53,7 @@ static bool is_zero(const char *p, size_t bytes)
 	return !bytes || (!*p && !memcmp(p, p + 1, bytes - 1));
 }
 
-/* ---- the same addresses on all nodes ---- */
-
-/*
- * Statics hold addresses of other statics and of functions, so that these must be the same
- * everywhere: the program is begun again without random addresses. Then libraries are at the same
- * places too, if the nodes have the same ones, and their addresses are looked up at once, so that the
- * linker's table, which lies before the statics, does not change any more.
- */
-void dsm_parmacs_statics_fix(char **argv)
-{
-	int persona = personality(0xffffffff);
-	char path[4096];
-	ssize_t len;
-
-	const char *moved = getenv(MOVED);
-	const char *keeps = persona & ADDR_NO_RANDOMIZE ? "fixed" : "random";
-
-	if (moved) {
-		if (strcmp(moved, "fixed"))
-			personality((unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
-		unsetenv(MOVED);
-		unsetenv("LD_BIND_NOW");
-		return;
-	}
-	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (len < 0)
-		dsm_parmacs_die("/proc/self/exe: %s", strerror(errno));
-	path[len] = '\0';
-	if (personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0)
-		dsm_parmacs_die("no program without random addresses: %s", strerror(errno));
-	if (setenv(MOVED, keeps, 1) || setenv("LD_BIND_NOW", "1", 1))
-		dsm_parmacs_die("no room in the environment");
-	execv(path, argv);
-	dsm_parmacs_die("%s: %s", path, strerror(errno));
-}
+/* ---- what each process keeps ---- */
 
 static void keep(char *at, size_t bytes)
 {
@@ -95,6 +62,7 @@ static void keep(char *at, size_t bytes)
 	if (kept.used == KEPT_MAX || !value)
 		dsm_parmacs_die("too many variables of libraries among the program's");
 	kept.range[kept.used++] = (struct range){ .at = at, .bytes = bytes, .value = value };
+	kept.bytes += bytes;
 }
 
 /* The main program comes first. What a library cannot write lies outside of the statics: nothing is done with it. */
@@ -128,12 +96,10 @@ static int find_kept(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return 1;
 }
 
-static void remember_kept(const struct dsm_parmacs_program *program)
+static void remember_kept(void)
 {
 	unsigned int i;
 
-	if (!kept.used)
-		dl_iterate_phdr(find_kept, (void *)program);
 	for (i = 0; i < kept.used; i++)
 		memcpy(kept.range[i].value, kept.range[i].at, kept.range[i].bytes);
 }
@@ -144,6 +110,54 @@ static void restore_kept(void)
 
 	for (i = 0; i < kept.used; i++)
 		memcpy(kept.range[i].at, kept.range[i].value, kept.range[i].bytes);
+}
+
+static bool is_kept(const char *at)
+{
+	unsigned int i;
+
+	for (i = 0; i < kept.used; i++)
+		if (at >= kept.range[i].at && at < kept.range[i].at + kept.range[i].bytes)
+			return true;
+	return false;
+}
+
+/* ---- the same addresses on all nodes ---- */
+
+/*
+ * Statics hold addresses of other statics and of functions, so that these must be the same
+ * everywhere: the program is begun again without random addresses. Then libraries are at the same
+ * places too, if the nodes have the same ones, and their addresses are looked up at once, so that the
+ * linker's table, which lies before the statics, does not change any more.
+ */
+void dsm_parmacs_statics_fix(char **argv, const struct dsm_parmacs_program *program)
+{
+	int persona = personality(0xffffffff);
+	char path[4096];
+	ssize_t len;
+
+	const char *moved = getenv(MOVED);
+	const char *keeps = persona & ADDR_NO_RANDOMIZE ? "fixed" : "random";
+
+	if (moved) {
+		if (strcmp(moved, "fixed"))
+			personality((unsigned long)persona & ~(unsigned long)ADDR_NO_RANDOMIZE);
+		unsetenv(MOVED);
+		unsetenv("LD_BIND_NOW");
+		dl_iterate_phdr(find_kept, (void *)program);
+		remember_kept();
+		return;
+	}
+	len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	if (len < 0)
+		dsm_parmacs_die("/proc/self/exe: %s", strerror(errno));
+	path[len] = '\0';
+	if (personality((unsigned long)persona | ADDR_NO_RANDOMIZE) < 0)
+		dsm_parmacs_die("no program without random addresses: %s", strerror(errno));
+	if (setenv(MOVED, keeps, 1) || setenv("LD_BIND_NOW", "1", 1))
+		dsm_parmacs_die("no room in the environment");
+	execv(path, argv);
+	dsm_parmacs_die("%s: %s", path, strerror(errno));
 }
 
 /* ---- rank 0 ---- */
@@ -247,10 +261,18 @@ static uint64_t give_pages(struct dsm *d, const struct parmacs_statics *head)
 {
 	struct parmacs_statics *s = dsm_parmacs_take(sizeof(*s));
 	char *room = dsm_parmacs_take(head->pages * HEAP_PAGE);
+	char *value = kept.bytes ? dsm_parmacs_take(kept.bytes) : NULL;
 	uint64_t number;
+	unsigned int i;
 
 	*s = *head;
 	s->shared = (uintptr_t)room;
+	s->kept = (uintptr_t)value;
+	s->kept_bytes = kept.bytes;
+	for (i = 0; i < kept.used; i++) {
+		memcpy(value, kept.range[i].value, kept.range[i].bytes);
+		value += kept.range[i].bytes;
+	}
 	for (number = 0; number < s->pages; number++)
 		if (!is_zero(page_at(s, number), HEAP_PAGE))
 			memcpy(room + number * HEAP_PAGE, page_at(s, number), HEAP_PAGE);
@@ -309,7 +331,7 @@ void dsm_parmacs_statics_end(struct dsm *d)
 			memcpy(own + at, shared + at, HEAP_PAGE);
 	if (mremap(own, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base) != base)
 		dsm_parmacs_die("%zu bytes of statics: %s", bytes, strerror(errno));
-	if (dsm_free(d, shared) || dsm_free(d, placed))
+	if (dsm_free(d, shared) || dsm_free(d, (void *)(uintptr_t)placed->kept) || dsm_free(d, placed))
 		dsm_parmacs_die("%s", dsm_error());
 }
 
@@ -334,7 +356,7 @@ static void take_copies(const struct parmacs_statics *s, const struct dsm_parmac
 {
 	uint64_t number, at = 0;
 
-	remember_kept(program);
+	remember_kept();
 	for (number = 0; number < s->pages; number++) {
 		size_t bytes;
 		char *to = clip(s, program, number, &bytes);
@@ -362,25 +384,29 @@ static void take_changes(const struct parmacs_statics *s, const struct dsm_parma
 		if (copy == copy_before)
 			continue;
 		for (i = 0; i < bytes; i++)
-			if (bytes_of(copy)[skip + i] != bytes_of(copy_before)[skip + i])
+			if (bytes_of(copy)[skip + i] != bytes_of(copy_before)[skip + i] && !is_kept(to + i))
 				to[i] = bytes_of(copy)[skip + i];
 	}
 }
 
-/* What is not the program's own must be the same in all ranks before it can be one for all. */
+/*
+ * What is not the program's own must have begun the same in all ranks before it can be one for all: rank 0 has read its
+ * arguments meanwhile, and with them changed optarg and optind.
+ */
 static void take_pages(struct dsm *d, const struct parmacs_statics *s,
 		       const struct dsm_parmacs_program *program)
 {
 	const char *shared = (const char *)(uintptr_t)s->shared;
+	const char *value = (const char *)(uintptr_t)s->kept;
 	const char *base = page_at(s, 0);
 	unsigned int i;
 	bool same;
 
-	remember_kept(program);
-	same = !memcmp(base, shared, (size_t)((char *)program->data - base));
-	for (i = 0; i < kept.used; i++)
-		same &= !memcmp(kept.range[i].at, shared + (kept.range[i].at - base),
-				kept.range[i].bytes);
+	same = s->kept_bytes == kept.bytes && !memcmp(base, shared, (size_t)((char *)program->data - base));
+	for (i = 0; same && i < kept.used; i++) {
+		same = !memcmp(kept.range[i].value, value, kept.range[i].bytes);
+		value += kept.range[i].bytes;
+	}
 	if (!same)
 		dsm_parmacs_die("DSM_STATICS=shared: libraries are at other addresses than in rank 0: "
 				"all nodes need the same libraries and kernel");
