@@ -2,6 +2,7 @@
 // Copyright (C) 2026 The dsm authors
 /* Page faults of many threads and processes at once, with releases and acquires between. */
 #include <pthread.h>
+#include <setjmp.h>
 #include "harness.h"
 #include "ksft.h"
 
@@ -345,6 +346,58 @@ TEST_F(fault, advice_changes_nothing_that_can_be_seen)
 	EXPECT_EQ(0, madvise(self->p, PAGES * PAGE, MADV_WILLNEED));
 	EXPECT_EQ(5, self->p[5 * PAGE]);
 	EXPECT_EQ(0, self->p[6 * PAGE]);
+}
+
+static sigjmp_buf back;
+static volatile int bus_code;
+
+static void on_bus(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	bus_code = info->si_code;
+	siglongjmp(back, 1);
+}
+
+/* si_code of the SIGBUS that a load gets, else 0. */
+static int load_code(volatile char *at)
+{
+	bus_code = 0;
+	if (!sigsetjmp(back, 1))
+		(void)*at;
+	return bus_code;
+}
+
+/* Simulated: the bytes are there, but the kernel has the frame for bad. */
+TEST_F(fault, memory_that_has_failed_is_told_and_harms_nobody_else)
+{
+	struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+	char *bad = self->p + 8 * PAGE, byte;
+	int pipes[2];
+
+	ASSERT_EQ(0, sigaction(SIGBUS, &action, NULL));
+	ASSERT_EQ(0, pipe(pipes));
+	memset(self->p, 4, PAGES * PAGE);
+	/* What the kernel makes of a page that is in no page cache is no promise of ours; the mark stays on the frame. */
+	if (madvise(bad, PAGE, MADV_HWPOISON) && (errno == EINVAL || errno == EPERM))
+		SKIP(return, "this kernel lets no memory fail");
+	ASSERT_EQ(0, madvise(self->p, PAGES * PAGE, MADV_DONTNEED));
+	EXPECT_EQ(BUS_MCEERR_AR, load_code(bad));
+	EXPECT_EQ(BUS_MCEERR_AR, load_code(bad + PAGE - 1));
+	EXPECT_ERRNO(EFAULT, write(pipes[1], bad, 1));
+	EXPECT_ERRNO(EIO, pread(self->r.fd, &byte, 1, 8 * PAGE));
+	EXPECT_ERRNO(EIO, pwrite(self->r.fd, &byte, 1, 8 * PAGE));
+	/* Its neighbours, which a fault before it would map along, and a release. */
+	EXPECT_EQ(0, load_code(bad - PAGE));
+	EXPECT_EQ(0, load_code(bad + PAGE));
+	EXPECT_EQ(BUS_MCEERR_AR, load_code(bad));
+	bad[PAGE] = 5;
+	EXPECT_EQ(0, region_call(self->r.fd, DSM_IOC_RELEASE));
+	EXPECT_EQ(0, region_call(self->r.fd, DSM_IOC_ACQUIRE));
+	EXPECT_EQ(5, bad[PAGE]);
+	EXPECT_EQ(4, bad[-1]);
+	close(pipes[0]);
+	close(pipes[1]);
 }
 
 /* Processes come and go while others fault. */
