@@ -424,6 +424,43 @@ TEST_F(sync, signal_ends_the_wait_for_a_flag)
 	EXPECT_EQ(128 + SIGKILL, child_status(pid));
 }
 
+/* Stops a process and sees that it is. */
+static bool stop(pid_t pid)
+{
+	int status;
+
+	return !kill(pid, SIGSTOP) && waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status);
+}
+
+/* As by Ctrl-Z, a debugger or a checkpoint: what is waited for may come before or after it goes on. */
+TEST_F(sync, processes_that_are_stopped_and_go_on_wait_on)
+{
+	pid_t early, late, locker;
+
+	ASSERT_EQ(0, lock(self->r.fd, 6));
+	START_WAITER(early, flag(self->r.fd, DSM_IOC_FLAG_WAIT, 6));
+	START_WAITER(late, flag(self->r.fd, DSM_IOC_FLAG_WAIT, 7));
+	START_WAITER(locker, lock(self->r.fd, 6));
+	ASSERT_TRUE(stop(early));
+	ASSERT_TRUE(stop(late));
+	ASSERT_TRUE(stop(locker));
+	EXPECT_EQ(0, flag(self->r.fd, DSM_IOC_FLAG_SET, 6));
+	kill(early, SIGCONT);
+	kill(late, SIGCONT);
+	kill(locker, SIGCONT);
+	EXPECT_EQ(0, child_status(early));
+	EXPECT_TRUE(wait_asleep(late));
+	EXPECT_TRUE(wait_asleep(locker));
+	EXPECT_EQ(0, flag(self->r.fd, DSM_IOC_FLAG_SET, 7));
+	EXPECT_EQ(0, unlock(self->r.fd, 6));
+	EXPECT_EQ(0, child_status(late));
+	EXPECT_EQ(0, child_status(locker));
+	EXPECT_EQ(0, flag(self->r.fd, DSM_IOC_FLAG_CLEAR, 6));
+	EXPECT_EQ(0, flag(self->r.fd, DSM_IOC_FLAG_CLEAR, 7));
+	/* It took the lock and ended. */
+	EXPECT_EQ(-EOWNERDEAD, lock(self->r.fd, 6));
+}
+
 TEST_F(sync, kinds_of_keys_are_separate)
 {
 	EXPECT_EQ(0, lock(self->r.fd, 10));
