@@ -99,7 +99,7 @@ help:
 	'                    JSON=FILE writes them down, FULL=1 takes all settings, DOC=1 puts' \
 	'                    tables and plots into Documentation/performance.rst' \
 	'make check          tests of everything; last line "N passed, N failed" (at most 45 minutes)' \
-	'make check-all      the same with all settings, long runs and 6.1, in 36 shards of at most' \
+	'make check-all      the same with all settings, long runs and all of 6.1, in 36 shards of at most' \
 	'                    40 minutes; SHARD=2/36: one; make check-all-report: what has run' \
 	'make quick          the part of check that fits into 8 minutes' \
 	'make unit           core units on the host, under ASan and UBSan' \

@@ -516,12 +516,11 @@ static int start_net(struct dsm_node *n, const struct sockaddr_in *listen, u16 n
 /* What the user can do about an error of the first connection. */
 static const char *seed_hint(int err)
 {
-	switch (err) {
-	case -EEXIST:
+	if (err == -EEXIST)
 		return "the node id is taken, or its pages were lost; join without --node for a new id";
-	default:
-		return "is dsm joined there, and is the address right?";
-	}
+	if (err == -EINTR)
+		return "a signal came first";
+	return "is dsm joined there, is the address right, and does a firewall let UDP 4791 through?";
 }
 
 static int join_once(struct dsm_node *n, struct dsm_ioc_join *arg, unsigned long deadline, struct dsm_errtxt *err)

@@ -52,7 +52,8 @@ static int set_number(const char *key, const char *value, int base, uint64_t max
 	errno = 0;
 	*number = strtoull(value, &end, base);
 	if (errno || end == value || *end || *number > max)
-		return usage("region", "%s=%s is not understood", key, value);
+		return usage("region", "%s=%s is no %s number%s", key, value, base == 8 ? "octal" : "hexadecimal",
+			     base == 8 ? " up to 777" : "");
 	return 0;
 }
 
@@ -185,7 +186,7 @@ static int create(int argc, char **argv)
 	if (ret)
 		return ret;
 	if (!parse_size(argv[2], &bytes) || !bytes)
-		return usage("region", "\"%s\" is no size", argv[2]);
+		return usage("region", "\"%s\" is no size, such as 64M or 4G", argv[2]);
 	new.arg.bytes = bytes;
 	for (i = 3; i < argc; i++) {
 		ret = set_options(&new, argv[i]);

@@ -127,7 +127,8 @@ static void *allocate(struct dsm *d, const char *who, size_t n, size_t align, bo
 			p = take_pages(d, n, align, fresh, &ret);
 	}
 	if (!p) {
-		dsm_error_set(-ret, "%s: %zu bytes, aligned to %zu, from %s", who, n, align, d->path);
+		dsm_error_set(-ret, "%s: %zu bytes, aligned to %zu, from %s, which has %zu in all%s", who, n, align, d->path,
+			      d->bytes, ret == -ENOMEM ? "; dsmctl region create NAME SIZE heap=on home=first-touch makes a larger one" : "");
 		errno = -ret;
 	}
 	return p;

@@ -227,7 +227,7 @@ static int report_clash(const struct dsm *d, uintptr_t start, uintptr_t end)
 		fclose(maps);
 	return dsm_error_set(EEXIST,
 			     "dsm_open: %s must be mapped at %#" PRIxPTR "-%#" PRIxPTR
-			     " on every node, where this process has \"%s\"",
+			     " on every node, where this process has \"%s\"; dsmctl region create ... addr= chooses another address",
 			     d->path, start, end, found ? line : "another mapping");
 }
 

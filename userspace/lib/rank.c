@@ -63,7 +63,7 @@ int dsm_rank_from_env(int *rank, int *ranks)
 	if (getenv("PMIX_RANK"))
 		return dsm_error_set(EINVAL, "dsm_open: PMIX_RANK is set, but no variable says how many ranks there are; set DSM_RANK and DSM_RANKS");
 	if (getenv("DSM_RANK") || getenv("DSM_RANKS"))
-		return dsm_error_set(EINVAL, "dsm_open: only one of DSM_RANK and DSM_RANKS is set");
+		return dsm_error_set(EINVAL, "dsm_open: only one of DSM_RANK and DSM_RANKS is set; set both");
 	return 0;
 }
 
