@@ -40,7 +40,10 @@ struct dsm_ioc_version {
  * -EADDRNOTAVAIL @listen_addr is no address here; -EADDRINUSE the port is taken;
  * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT other version;
  * -EEXIST the node id is taken; -EPERM no insecure=1; -ECONNREFUSED, -EHOSTUNREACH, -ENETUNREACH, -ETIMEDOUT nobody
- * answers at @seed_addr; -EPROTO what answers is no dsm; -EHOSTDOWN a member was lost meanwhile; -EINTR. @errtxt says
+ * answers at @seed_addr; -ETIMEDOUT also: the coordinator waited too long, or fewer than @nodes are up in time; -EBUSY
+ * the node there is itself joining or leaving; -EPROTO what answers is no dsm; -EHOSTDOWN a member was lost meanwhile;
+ * -EOPNOTSUPP a region there has settings that this node's device cannot do; -ENETDOWN the device is down; -ENOSPC no id
+ * is left; -EINVAL no listening address, a number above its limit, or @seed_addr is this node; -EINTR. @errtxt says
  * which of them.
  */
 struct dsm_ioc_join {
@@ -58,7 +61,10 @@ struct dsm_ioc_join {
 	__aligned_u64 errtxt;
 };
 
-/* Leave: CAP_SYS_ADMIN. -EBUSY: open files, or this node homes touched pages, or a home does not answer; -EINTR. */
+/*
+ * Leave: CAP_SYS_ADMIN. -EBUSY: open files, pages are still being fetched, this node homes touched pages, or a home does not
+ * answer; -EINTR.
+ */
 #define DSM_LEAVE_FORCE 1u	/* lose the pages homed here */
 struct dsm_ioc_leave {
 	__u32 size;
@@ -76,7 +82,8 @@ struct dsm_ioc_leave {
  * Create a region on all nodes. -EEXIST name taken, -EFBIG
  * too large, -EADDRINUSE @addr overlaps another region's, -ENOSPC no address range of this size is left,
  * -EINVAL or -EOPNOTSUPP the policy (named in errtxt), -EDQUOT a node is asked too much at once, -EPERM
- * another's uid, -ENOTCONN in no cluster, -EHOSTDOWN a member is lost, -ENOMEM, -EINTR.
+ * another's uid, -ENOTCONN in no cluster, -EHOSTDOWN a member is lost, -EAGAIN one is that decided about regions, try
+ * again, -ENETDOWN a member's network device is down (sync=rdma, metadata=rdma), -ENOMEM, -EINTR.
  */
 struct dsm_ioc_region {
 	__u32 size;
@@ -97,7 +104,8 @@ struct dsm_ioc_region {
 
 /*
  * -ENOENT no such region, -EPERM neither its owner nor CAP_SYS_ADMIN, -EBUSY open on some
- * node (named in errtxt), or what it wrote is not at its homes yet; -EDQUOT, -ENOTCONN, -EHOSTDOWN and -EINTR as above.
+ * node (named in errtxt), a lock of it is held, writes or fetches are under way, or a node is about to leave; -EDQUOT, -ENOTCONN,
+ * -EHOSTDOWN, -EAGAIN and -EINTR as above.
  */
 struct dsm_ioc_region_destroy {
 	__u32 size;
@@ -170,10 +178,10 @@ enum dsm_stat {
 	DSM_STAT_INVAL_ALL,
 	DSM_STAT_RELEASES,
 	DSM_STAT_ACQUIRES,
-	DSM_STAT_LOCKS_LOCAL,		/* token was here */
-	DSM_STAT_LOCKS_REMOTE,
+	DSM_STAT_LOCKS_LOCAL,		/* asked for: the node had the token, or had asked for it */
+	DSM_STAT_LOCKS_REMOTE,		/* asked for: the node had to ask others */
 	DSM_STAT_BARRIERS,
-	DSM_STAT_FLAGS,
+	DSM_STAT_FLAGS,			/* set, counted at their manager */
 	DSM_STAT_MSGS_SENT,		/* without heartbeats and those that only give credit */
 	DSM_STAT_MSGS_RECEIVED,
 	DSM_STAT_BYTES_SENT,
@@ -186,9 +194,9 @@ enum dsm_stat {
 	DSM_STAT_NS_WAIT_BARRIER,
 	DSM_STAT_NS_WAIT_FLAG,
 	DSM_STAT_NS_WAIT_PAGE,		/* waiting for page replies */
-	DSM_STAT_NS_WAIT_RELEASE,	/* waiting for diff acks */
+	DSM_STAT_NS_WAIT_RELEASE,	/* waiting for diff acks, and for room for twins */
 	DSM_STAT_NS_MESSAGE,		/* message handlers */
-	DSM_STAT_REQUESTS_REFUSED,	/* peers' requests: too many kept, or not the coordinator's */
+	DSM_STAT_REQUESTS_REFUSED,	/* too many kept here, or not the coordinator's */
 	DSM_STAT_ZERO_LOCAL,		/* pages known to be zero without asking */
 	DSM_STAT_PAGE_READS,		/* of PAGE_TRANSFERS: read from the home's memory */
 	DSM_STAT_PAGE_WRITES,		/* of PAGE_TRANSFERS: written by the home into the frame */
@@ -331,7 +339,7 @@ struct dsm_ioc_plain {
  * -EACCES: not open for writing; -EOPNOTSUPP: touching decides nothing in this region, for which it
  * takes home=first-touch or one that migrates; -EHOSTDOWN: @node, or the manager of a page, is lost; -ENOENT:
  * @node does not know the region yet; -ENOMEM: no memory there; -EINVAL: @node is above the limit, or pages are outside
- * of the region; -ENXIO: the region is not in use there, or ends.
+ * of the region; -ENXIO: the region is not in use there, or ends; -EDQUOT: that node has too many requests.
  */
 #define DSM_HOMES_CLAIM 1u
 #define DSM_HOMES_WORDS 64u
@@ -454,7 +462,7 @@ struct dsm_ioc_logp {
  * Pages of the region that this node homes go to the next nodes that touch them, with their bytes. -EACCES: not
  * open for writing; -EOPNOTSUPP: homes of this region do not move, for which it takes
  * consistency=cashmere, home=first-touch or migrate. Waits for all nodes if diffs are packed or
- * written directly, or pages read so: -EINTR a signal, -ENOMEM, -EBUSY what a node wrote does not get to its homes,
+ * written directly, or pages read so: -EINTR the process is being killed, -ENOMEM, -EBUSY what a node wrote does not get to its homes,
  * -EDQUOT a node has too many requests to work on.
  */
 #define DSM_IOC_UNCLAIM		_IOW(DSM_IOC_MAGIC, 0x2c, struct dsm_ioc_plain)
