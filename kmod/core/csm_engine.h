@@ -36,7 +36,7 @@ struct dsm_page;
  * struct dsm_dir - a region with metadata=rdma at this node (dir.h)
  * @word:   by page: its word, if it is managed here; NULL: the region has none. The shell's; changed by
  *          atomics only
- * @own:    registration of @word
+ * @own:    registration of @word; rkey 0: this node cannot reach it any more
  * @key:    by node: of its words; rkey 0: not told yet
  * @late:   others used the region before this node came: whoever had its number may be in sharing sets; set by
  *          the shell

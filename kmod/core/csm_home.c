@@ -142,6 +142,20 @@ void dsm_csm_entered(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct
 }
 
 /**
+ * dsm_csm_not_entered() - the home could not look at the word, which is lost
+ * @e:    engine
+ * @p:    page homed here
+ * @acts: actions
+ *
+ * Context: engine lock held; the caller wakes who waits.
+ */
+void dsm_csm_not_entered(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
+{
+	if (p->state == DSM_PAGE_HB && (!p->sharers || is_gone(e, p, __ffs64(p->sharers))))
+		lose(e, p, acts);
+}
+
+/**
  * dsm_csm_want() - the bytes of an exclusive page are wanted
  * @e:    engine
  * @p:    page in HX, HO or HB

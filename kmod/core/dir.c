@@ -67,6 +67,19 @@ static const struct dsm_key *key_of(const struct dsm_engine *e, const struct dsm
 	return manager == e->self ? &d->own : &d->key[manager];
 }
 
+/**
+ * dsm_dir_is_there() - can the page's word be reached?
+ * @e: engine
+ * @p: page of a region with words
+ *
+ * Context: engine lock held.
+ * Return: true if its manager is alive, and where that is this node, its connection with itself too.
+ */
+bool dsm_dir_is_there(const struct dsm_engine *e, const struct dsm_page *p)
+{
+	return dsm_engine_alive(e, manager_of(p)) && (manager_of(p) != e->self || p->space->dir.own.rkey);
+}
+
 static bool is_known(const struct dsm_engine *e, const struct dsm_page *p)
 {
 	return dsm_engine_alive(e, manager_of(p)) && key_of(e, p)->rkey;
@@ -151,7 +164,7 @@ bool dsm_dir_enter(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions 
 {
 	static const struct dsm_key none;
 
-	if (!dsm_engine_alive(e, manager_of(p)))
+	if (!dsm_dir_is_there(e, p))
 		return false;
 	if (!is_known(e, p)) {
 		/* Not in the set, OWNED says that it is no atomic that is under way. */
@@ -297,7 +310,9 @@ static void entered(struct dsm_engine *e, struct dsm_page *p, const struct dsm_x
 		dsm_fetch_entered(e, p, x->status, owner, acts);
 		return;
 	}
-	if (!x->status && p->home == e->self)
+	if (p->home == e->self && x->status)
+		dsm_csm_not_entered(e, p, acts);
+	else if (p->home == e->self)
 		dsm_csm_entered(e, p, owner, acts);
 	dsm_page_wake(p, acts);
 }
@@ -435,13 +450,16 @@ void dsm_dir_on_xfer(struct dsm_engine *e, struct dsm_xfer *x, struct dsm_action
 		doubt(e, p, x, acts);
 		return;
 	}
+	/* The end of this node's connection with itself is told by nothing else: its words are as a lost manager's. */
+	if (x->status && x->dst == e->self)
+		p->space->dir.own = (struct dsm_key){};
 	if (x->imm & DOUBT && !is_clear(e, p, x, acts))
 		return;
 	switch ((enum what)x->imm) {
 	case ENTER:
 	case LOOK:
 		/* Until the loss is told of: then dsm_dir_page_peer_lost() goes on. */
-		if (x->status && dsm_engine_alive(e, x->dst))
+		if (x->status && x->dst != e->self && dsm_engine_alive(e, x->dst))
 			p->dir |= DSM_DIR_BUSY;
 		else
 			entered(e, p, x, acts);

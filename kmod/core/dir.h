@@ -60,6 +60,7 @@ static inline bool dsm_dir_busy(const struct dsm_page *p)
  * Get into the set: the home before it uses its page, in HOME or HOMEW, others before they fetch it, in FET; also to
  * look again who has the only copy. False: the manager is lost.
  */
+bool dsm_dir_is_there(const struct dsm_engine *e, const struct dsm_page *p);
 bool dsm_dir_enter(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* Leave it: a page in INV. False: not now. */
 bool dsm_dir_leave(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);

@@ -150,7 +150,7 @@ int dsm_fetch_start(struct dsm_engine *e, struct dsm_page *p, bool write, struct
 	struct dsm_key key;
 
 	if (!dsm_engine_alive(e, p->home) ||
-	    (must_enter(p) && !dsm_engine_alive(e, dsm_page_manager(p->space, p->idx))))
+	    (must_enter(p) && !dsm_dir_is_there(e, p)))
 		return -EHOSTDOWN;
 	if (dsm_fetch_must_wait(p))
 		return DSM_PAGE_NONE;
@@ -199,7 +199,7 @@ void dsm_fetch_ahead(struct dsm_engine *e, struct dsm_page **pages, u32 n, struc
 			continue;
 		if (p->state != DSM_PAGE_INV || dsm_fetch_must_wait(p) ||
 		    !dsm_engine_alive(e, p->home) ||
-		    (must_enter(p) && !dsm_engine_alive(e, dsm_page_manager(p->space, p->idx))))
+		    (must_enter(p) && !dsm_dir_is_there(e, p)))
 			continue;
 		if (is_untold(e, p)) {
 			dsm_count(e, p->space, zero_local);

@@ -262,7 +262,7 @@ void dsm_rlock_send(struct dsm_engine *e, struct dsm_rlock *l, u16 dst, u8 op,
 void dsm_rlock_report_broken(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
 {
 	if (l->manager == e->self)
-		dsm_rlockman_judge(e, l, acts);
+		dsm_rlockman_judge(e, l, true, acts);
 	else if (dsm_engine_alive(e, l->manager))
 		dsm_rlock_send(e, l, l->manager, DSM_RLOCK_BROKEN, acts);
 }
@@ -637,7 +637,8 @@ void dsm_rlock_void(struct dsm_engine *e, struct dsm_rlock *l, u64 word, struct 
  * @acts: actions
  *
  * Transfers to it are back. Without its manager the lock is at an end; otherwise the manager finds
- * out whether there is a queue, which only the lost node may have known.
+ * out whether there is a queue, which only the lost node may have known. One that left in good order is in none, but where
+ * others kept a lock for too long: then its neighbours say so, or the word names it.
  *
  * Context: engine lock held; @l may be gone afterwards.
  */
@@ -658,7 +659,7 @@ void dsm_rlock_peer_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node,
 	} else if (l->manager == e->self) {
 		if (l->users & 1ull << node) {
 			l->users &= ~(1ull << node);
-			dsm_rlockman_judge(e, l, acts);
+			dsm_rlockman_judge(e, l, !(e->left & 1ull << node), acts);
 		}
 	} else if (l->state == DSM_RLOCK_WAITING && l->before == node) {
 		dsm_rlock_report_broken(e, l, acts);

@@ -103,6 +103,7 @@ enum dsm_rlock_state {
 #define DSM_RLOCKF_AGAIN 0x80u		/* and another node was lost meanwhile */
 #define DSM_RLOCKF_ARRAY 0x100u		/* algo=array: no word, no queue; fixed */
 #define DSM_RLOCKF_DOUBT 0x200u		/* QUEUEING, FREEING: did the atomic take place? rlock_doubt.c */
+#define DSM_RLOCKF_BROKEN 0x400u	/* manager: any queue that is found may have lost a node */
 
 /**
  * struct dsm_rlock - one key at a node that uses or manages it; stays as long as its region
@@ -287,7 +288,7 @@ void dsm_rlock_doubt_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node, s
 /* Give the key a word, if it has none: 0 or -ENOSPC. */
 int dsm_rlockman_open(struct dsm_engine *e, struct dsm_rlock *l);
 /* A node of the queue may be lost: if there is a queue, it is void from now on. */
-void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts);
+void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, bool broken, struct dsm_actions *acts);
 void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
 			 struct dsm_actions *acts);
 int dsm_rlock_on_request(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,

@@ -152,7 +152,10 @@ void dsm_rlock_on_place(struct dsm_engine *e, struct dsm_rlock *l, u16 from, u32
 
 	if (!(l->flags & DSM_RLOCKF_DOUBT) || l->witness != from)
 		return;		/* we know by now */
-	if (place == DSM_RLOCK_AWAY)
+	/* Since we asked somebody has come after us: as in dsm_rlock_looked(). */
+	if (l->next != DSM_NO_NODE && dsm_rword_state(l->expect) != DSM_RWORD_LOST)
+		settle(e, l, queueing, 0, acts);
+	else if (place == DSM_RLOCK_AWAY)
 		have_judged(e, l, acts);
 	else if (place == DSM_RLOCK_WAITS && before == e->self)
 		settle(e, l, queueing, 0, acts);

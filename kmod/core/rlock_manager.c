@@ -86,17 +86,20 @@ static void look(struct dsm_engine *e, struct dsm_rlock *l, u64 put, struct dsm_
 }
 
 /**
- * dsm_rlockman_judge() - if there is a queue, make it void
- * @e:    engine
- * @l:    lock managed here
- * @acts: actions
+ * dsm_rlockman_judge() - if there is a queue that lost a node, make it void
+ * @e:      engine
+ * @l:      lock managed here
+ * @broken: any queue may have; else only one whose end is lost
+ * @acts:   actions
  *
  * Context: engine lock held. The lost node's own transfers are over.
  */
-void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_actions *acts)
+void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, bool broken, struct dsm_actions *acts)
 {
 	bool was = dsm_rlock_is_busy(l);
 
+	if (broken)
+		l->flags |= DSM_RLOCKF_BROKEN;
 	if (l->flags & DSM_RLOCKF_JUDGING) {
 		l->flags |= DSM_RLOCKF_AGAIN;
 		return;
@@ -104,6 +107,12 @@ void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, struct dsm_ac
 	l->flags |= DSM_RLOCKF_JUDGING;
 	dsm_rlock_busy(e, l, was);
 	look(e, l, l->judged, acts);
+}
+
+static bool is_broken(const struct dsm_engine *e, const struct dsm_rlock *l)
+{
+	return dsm_rword_state(l->judged) == DSM_RWORD_HELD &&
+	       (l->flags & DSM_RLOCKF_BROKEN || !dsm_engine_alive(e, dsm_rword_node(l->judged)));
 }
 
 static void answer_reporters(struct dsm_engine *e, struct dsm_rlock *l, int err, struct dsm_actions *acts)
@@ -146,7 +155,10 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 
 	if (!x->status)
 		l->judged = changed ? l->judge_put : x->result;
-	if (!x->status && dsm_rword_state(l->judged) == DSM_RWORD_HELD) {
+	/* Who is in a queue of the next epoch came after the loss. */
+	if (changed && !(l->flags & DSM_RLOCKF_AGAIN))
+		l->flags &= ~DSM_RLOCKF_BROKEN;
+	if (!x->status && is_broken(e, l)) {
 		look(e, l, dsm_rword(DSM_RWORD_LOST, dsm_rword_node(l->judged),
 				     dsm_rword_epoch(l->judged)), acts);
 		return;
@@ -159,8 +171,11 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 		look(e, l, l->judged, acts);
 		return;
 	}
-	l->flags &= ~(DSM_RLOCKF_JUDGING | DSM_RLOCKF_AGAIN);
+	l->flags &= ~(DSM_RLOCKF_JUDGING | DSM_RLOCKF_AGAIN | DSM_RLOCKF_BROKEN);
 	dsm_rlock_busy(e, l, true);
+	/* This node cannot reach its own words any more, and who is before us might give up without a word to us. */
+	if (x->status && (l->state == DSM_RLOCK_WAITING || l->state == DSM_RLOCK_PASSING))
+		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);
 	answer_reporters(e, l, x->status, acts);
 }
 
@@ -170,7 +185,7 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 static void report(struct dsm_engine *e, struct dsm_rlock *l, u16 from, struct dsm_actions *acts)
 {
 	l->reporters |= 1ull << from;
-	dsm_rlockman_judge(e, l, acts);
+	dsm_rlockman_judge(e, l, true, acts);
 }
 
 static struct dsm_space *region_of(struct dsm_engine *e, const struct dsm_wire_hdr *hdr)

@@ -98,6 +98,25 @@ static void begin_close(struct dsm_net *net, int err, const char *reason)
 	wake_up_all(&net->idle);
 }
 
+/**
+ * dsm_net_fail_peers() - this node cannot go on with anybody
+ * @net:    transport
+ * @reason: static text, for the log
+ *
+ * They hear of it as of any loss.
+ *
+ * Context: process.
+ */
+void dsm_net_fail_peers(struct dsm_net *net, const char *reason)
+{
+	struct dsm_peer *peer;
+
+	spin_lock(&net->lock);
+	list_for_each_entry(peer, &net->peers, link)
+		dsm_peer_fail(peer, DSM_WHY_CAUSE, -ECONNRESET, reason);
+	spin_unlock(&net->lock);
+}
+
 static void device_put(struct dsm_net *net)
 {
 	dsm_mr_release_all(net);

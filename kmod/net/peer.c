@@ -422,8 +422,10 @@ static void close_work(struct work_struct *work)
 		net->ops->peer_lost(net->ctx, peer->node, peer->reason, err);
 		atomic_dec(&net->announced);
 	} else if (dsm_peer_is_self(peer) && !READ_ONCE(net->stopping)) {
+		/* Peers go on with words that this node cannot reach itself, and so not judge when one of them is lost. */
 		pr_err("dsm: the connection of this node with itself failed (%s): sync=rdma and metadata=rdma need it; leave and join\n",
 		       peer->reason);
+		dsm_net_fail_peers(net, "this node's connection with itself failed");
 	}
 	unclaim(peer);
 	queue_delayed_work(net->slow_wq, &peer->free_work, net->settle);

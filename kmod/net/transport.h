@@ -353,6 +353,8 @@ void dsm_net_give_way(const struct dsm_net *net);
 /* Keep the transport from being freed, if it is not stopping; dsm_net_stop() waits for it. */
 int dsm_net_hold(struct dsm_net *net);
 void dsm_net_release(struct dsm_net *net);
+/* No peer can go on with this node: all are lost. */
+void dsm_net_fail_peers(struct dsm_net *net, const char *reason);
 /* Send PINGs and wait for the answers; see ping.c. */
 int dsm_net_ping(struct dsm_net *net, struct dsm_net_ping *p);
 #ifdef DSM_DEBUG

@@ -7,7 +7,7 @@ import errno
 import work
 from ahead import show
 from loss import killed_during_a_barrier, work_goes_on
-from scene import (CALL_SECONDS, actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
+from scene import (CALL_SECONDS, SIGBUS, actors, bound, check_loss_is_reported, counters, drop_region, expect, living,
                    make_region, name_of, ranks, region, sent, sums, until, without_device)
 from tree import meet, parties_of_a_chain_change
 from vm import clock
@@ -171,7 +171,7 @@ def rdma_regions_come_and_go(c, policy="sync=rdma", keys=20, turns=6):
 
 
 def _node_joins_later(c, policy):
-    """It takes over a region of that kind, and has locks and data of it; then it leaves again, and they stay."""
+    """It takes over a region of that kind, and has locks and data of it; then it leaves again, and they stay, also for who waits."""
     first, other, last = c.nodes[:3]
     last.check(["dsmctl", "leave", "--force"])
     with region(c, "1M", policy, nodes=[first, other]) as name:
@@ -192,7 +192,14 @@ def _node_joins_later(c, policy):
                         z.read(4096 * key, 30 + key + turn)
                         z.want(0, "write", 4096 * key, 31 + key + turn)
                         z.want(0, "unlock", key)
+                for key in range(6):
+                    a.want(0, "lock", key, thread=key)
+                waits = [b.begin_blocked("dsm_node_lock", "lock", key, thread=key) for key in range(6)]
                 last.wait_for(["dsmctl", "leave"], CALL_SECONDS)
+                for key, waiting in enumerate(waits):
+                    a.want(0, "unlock", key, thread=key)
+                    b.finish(waiting, 0, "lock that a node which left had used")
+                    b.want(0, "unlock", key, thread=key)
             for key in range(6):
                 b.want(0, "lock", key)
                 b.read(4096 * key, 32 + key)
@@ -209,10 +216,12 @@ def rdma_node_joins_later(c):
 
 
 def rdma_device_removed(c):
-    """Its connection with itself goes as well; what waits for its words fails, and it can join anew."""
+    """Its connection with itself goes as well; what waits for its words fails, of pages too, and it can join anew."""
     *rest, node = living(c)
-    with region(c, "1M", "sync=rdma,home=rr") as name, contextlib.ExitStack() as device:
-        with actors(name, node, rest[0]) as (a, b):
+    words = "consistency=cashmere,metadata=rdma,home=rr"
+    with region(c, "1M", "sync=rdma,home=rr") as name, region(c, "1M", words) as paged, contextlib.ExitStack() as device:
+        with actors(name, node, rest[0]) as (a, b), actors(paged, node) as (p,):
+            p.want(0, "write", 0, 1)
             for key in range(6):
                 a.want(0, "lock", key)
             waits = [b.begin("lock", key, thread=key) for key in range(6)]
@@ -225,6 +234,8 @@ def rdma_device_removed(c):
             for key in range(6):
                 a.want(0, "unlock", key)
                 expect(a.call("lock", 10 + key) == -errno.EHOSTDOWN, "a lock without a device")
+            got = {page: p.call("write", PAGE * page, 1) for page in range(1, 33)}
+            expect(all(ret == SIGBUS for ret in got.values()), f"pages whose words nobody can reach: {got}")
     with region(c, "1M", "sync=rdma,home=rr") as name:
         ranks(c, ["counter", name, 2, 20, 4])
 

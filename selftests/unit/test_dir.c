@@ -386,6 +386,40 @@ static void the_word_says_whether_a_page_is_lost(void **state)
 	}
 }
 
+/* A owns the page and is lost while B, whose page it is, looks at the word; then the word is lost too. */
+static void a_page_is_lost_with_its_owner_and_its_word(void **state)
+{
+	struct dsm_page *p = wanted();
+	struct dsm_xfer *x;
+
+	lose_a(p);
+	x = begun();
+	assert_int_equal(p->state, DSM_PAGE_HB);
+	x->status = -EHOSTDOWN;
+	is_back(x, 0);
+	world_end(B);
+	assert_int_equal(p->state, DSM_PAGE_LOST);
+}
+
+/* Nothing but the transfer that fails tells that a node's connection with itself has ended. */
+static void who_cannot_reach_its_own_words_is_told(void **state)
+{
+	struct dsm_engine *e = world_engine(B);
+	struct dsm_page *p = world_page(B, 1);
+	struct dsm_xfer *x;
+
+	assert_true(dsm_dir_is_there(e, p));
+	assert_int_equal(dsm_page_fault(e, p, false, world_begin(B)), DSM_PAGE_NONE);
+	x = begun();
+	x->status = -EHOSTDOWN;
+	is_back(x, 0);
+	world_end(B);
+	assert_false(dsm_dir_busy(p));
+	assert_false(dsm_dir_is_there(e, p));
+	assert_int_equal(dsm_page_fault(e, p, false, world_begin(B)), -EHOSTDOWN);
+	world_end(B);
+}
+
 static void settings_need_few_nodes_and_pages(void **state)
 {
 	struct dsm_policy p = { .consistency = DSM_CONSISTENCY_CASHMERE, .metadata = DSM_METADATA_RDMA };
@@ -587,6 +621,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(words_are_where_their_manager_says_once, start, stop),
 		cmocka_unit_test_setup_teardown(what_came_home_is_not_lost_with_who_had_it, start, stop),
 		cmocka_unit_test_setup_teardown(the_word_says_whether_a_page_is_lost, start, stop),
+		cmocka_unit_test_setup_teardown(a_page_is_lost_with_its_owner_and_its_word, start, stop),
+		cmocka_unit_test_setup_teardown(who_cannot_reach_its_own_words_is_told, start, stop),
 		cmocka_unit_test(settings_need_few_nodes_and_pages),
 		cmocka_unit_test(words_are_read_as_they_are_written),
 		cmocka_unit_test_setup_teardown(a_bit_in_doubt_is_changed_once, start, stop),

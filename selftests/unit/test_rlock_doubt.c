@@ -362,6 +362,89 @@ static void a_report_is_answered_when_judged(void **state)
 	stop();
 }
 
+/* Who comes into the queue of the next epoch before the manager hears that it made the last one void has lost nobody. */
+static void a_queue_after_the_one_that_is_void_is_whole(void **state)
+{
+	const u64 queue = dsm_rword(DSM_RWORD_HELD, 5, 0), next = dsm_rword(DSM_RWORD_HELD, 2, 1);
+	struct dsm_xfer *x;
+	u32 flying, twice;
+	u64 key;
+
+	for (twice = 0; twice < 2; twice++) {
+		start();
+		key = key_of(0, 0);
+		assert_int_equal(rlock_message(DSM_MSG_RLOCK, key, DSM_RLOCK_OPEN, 0, 0, 0, 0), 0);
+		x = back(report(key), 0, queue);
+		/* Unless another report came meanwhile, which may be of it. */
+		if (twice)
+			assert_null(report(key));
+		x = back(x, 0, queue);
+		assert_int_equal(x->operand, x->compare);
+		flying = w.n_fly;
+		x = back(x, 0, next);
+		assert_int_equal(x != NULL, twice);
+		if (twice) {
+			assert_int_equal(x->operand, dsm_rword(DSM_RWORD_LOST, 2, 1));
+			free(x);
+		} else {
+			assert_judged(key, flying, 0);
+		}
+		stop();
+	}
+}
+
+/* It is in no queue, unless the word itself names it: who it kept behind it says so. */
+static void who_leaves_in_good_order_breaks_no_queue(void **state)
+{
+	const u64 words[] = { dsm_rword(DSM_RWORD_HELD, 2, 0), dsm_rword(DSM_RWORD_HELD, 1, 0) };
+	struct dsm_engine *e;
+	struct dsm_rlock *l;
+	struct dsm_xfer *x;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		start();
+		e = world_engine(0);
+		l = lock_of(key_of(0, 0));
+		assert_int_equal(rlock_message(DSM_MSG_RLOCK, l->key, DSM_RLOCK_OPEN, 0, 0, 0, 0), 0);
+		dsm_engine_peer_left(e, 1);
+		e->alive &= ~(1ull << 1);
+		dsm_rlock_peer_lost(e, l, 1, world_begin(0));
+		x = wanted();
+		assert_int_equal(x->operand, x->compare);
+		x = back(x, 0, words[i]);
+		assert_int_equal(x != NULL, i);
+		assert_int_equal(!!(l->flags & DSM_RLOCKF_JUDGING), i);
+		if (i)
+			assert_int_equal(x->operand, dsm_rword(DSM_RWORD_LOST, 1, 0));
+		free(x);
+		stop();
+	}
+}
+
+/* Who asks whether it is in the queue hears meanwhile from somebody who came after it: it is, and has it. */
+static void who_comes_after_one_in_doubt_tells_it_where_it_is(void **state)
+{
+	const u64 none = dsm_rword(DSM_RWORD_FREE, 0, 0), other = dsm_rword(DSM_RWORD_HELD, 1, 0);
+	struct dsm_waiter waiter;
+	struct dsm_rlock *l;
+	u64 key;
+
+	start();
+	key = key_of(1, 0);
+	l = lock_of(key);
+	assert_null(back(back(ask(key, &waiter, none), DSM_XFER_IN_DOUBT, 0), 0, other));
+	assert_int_equal(l->state, DSM_RLOCK_QUEUEING);
+	dsm_rlock_on_signal(world_engine(0), 1, DSM_SIGNAL_NEXT << DSM_SIGNAL_SHIFT | dsm_rlock_handle(1, 0), world_begin(0));
+	assert_null(wanted());
+	assert_int_equal(l->next, 1);
+	/* The queue was made void before node 1 was asked: it does not wait any more. */
+	assert_null(answer(key, DSM_RLOCK_PAST, 0));
+	assert_int_equal(l->state, DSM_RLOCK_HELD);
+	assert_true(waiter.done);
+	stop();
+}
+
 /* Lost to this node alone: what it wrote others may know, but who hears of it from here invalidates everything. */
 static void a_lock_whose_last_holder_is_lost_says_so_to_all(void **state)
 {
@@ -400,6 +483,9 @@ int main(void)
 		cmocka_unit_test(who_has_lost_the_manager_says_nothing_of_the_queue),
 		cmocka_unit_test(who_comes_into_a_queue_that_was_void_gives_up),
 		cmocka_unit_test(a_report_is_answered_when_judged),
+		cmocka_unit_test(a_queue_after_the_one_that_is_void_is_whole),
+		cmocka_unit_test(who_leaves_in_good_order_breaks_no_queue),
+		cmocka_unit_test(who_comes_after_one_in_doubt_tells_it_where_it_is),
 		cmocka_unit_test(a_lock_whose_last_holder_is_lost_says_so_to_all),
 	};
 
