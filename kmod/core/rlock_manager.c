@@ -173,10 +173,10 @@ void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct
 	}
 	l->flags &= ~(DSM_RLOCKF_JUDGING | DSM_RLOCKF_AGAIN | DSM_RLOCKF_BROKEN);
 	dsm_rlock_busy(e, l, true);
+	answer_reporters(e, l, x->status, acts);
 	/* This node cannot reach its own words any more, and who is before us might give up without a word to us. */
 	if (x->status && (l->state == DSM_RLOCK_WAITING || l->state == DSM_RLOCK_PASSING))
 		dsm_rlock_refused(e, l, -EHOSTDOWN, acts);
-	answer_reporters(e, l, x->status, acts);
 }
 
 /* ---- messages ---- */
