@@ -5,14 +5,15 @@ many locks, or who is not a region's owner. They see that it says why, and that 
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 
-from scene import CALL_SECONDS, Actor, actors, expect, name_of, ranks, region, status
+from scene import CALL_SECONDS, Actor, actors, expect, join_anew, name_of, ranks, region, status
 from vm import clock, image, kernels
-from vm.cluster import held_by_module
+from vm.leaks import after_unload, held_by_module
 
 OTHER_VERSION = 999
 TRAFFIC = ("qp", "cq", "mr", "pd", "cm_id")
@@ -39,7 +40,7 @@ def other_module(c):
 def exchange_module(c, node, command):
     """Unload dsm, look for what it left, replace the file by a shell command, load."""
     node.check(["rmmod", "dsm"])
-    left = c.leaks(node)
+    left = after_unload(node)
     expect(not left, "\n".join(left))
     node.sh(command)
     c.load([node])
@@ -56,6 +57,48 @@ def joining_without_a_word_on_authentication(c):
     r = node.run(["dsmctl", "join", "--listen", node.address])
     expect(r.status and "insecure=1" in r.err, f"joined: {r}")
     expect(node.read("/sys/class/dsm/dsm/state").strip() == "none", "a member all the same")
+
+
+def handles_say_what_is_wrong(c):
+    """dsm_open() and calls on a handle give the errno that their manual pages name."""
+    node, made = c.nodes[0], "handles-made"
+    with region(c, "1M", "heap=on") as name:
+        node.check(["/work/handles", name, made])
+    node.check(["dsmctl", "region", "destroy", made])
+
+
+# Words behind "dsmctl join" of a node that has left, and what is said of them. 10.9.0.77 is nobody's.
+WRONG_JOINS = (
+    ("--listen 10.9.0.77", "no RDMA device has this address"),
+    ("--listen {own}:18600 --seed {own}:18600 --timeout 2", ""),
+    ("--listen {own} --seed 10.9.0.77 --timeout 2", "is dsm joined there"),
+    ("--listen {own} --seed {seed}:18700 --timeout 2", "is dsm joined there"),
+    ("--listen {own} --seed {seed} --node 0", "node id is taken"),
+    ("--listen {own} --seed {seed} --node 64", ""),
+    ("--listen {own} --seed {seed} --nodes 9 --timeout 2", "of 9 nodes"),
+)
+
+
+def joins_that_fail_say_why(c):
+    """A wrong join is refused with words, leaves nothing, and does not keep the next one; who is in no cluster is told so."""
+    seed, node = c.nodes[0], c.nodes[-1]
+    r = node.run(["dsmctl", "join", "--listen", node.address])
+    expect(r.status == 1 and "joined" in r.err, f"joined twice: {r}")
+    text = node.check(["dsmctl", "status"]).out
+    expect("INSECURE" in text and node.address in text, f"status: {text}")
+    expect(re.search(r"^barriers passed +\d+$", node.check(["dsmctl", "stats"]).out, re.M), "stats without barriers")
+    node.check(["dsmctl", "leave", "--force"])
+    for words, says in WRONG_JOINS:
+        r = node.run(["dsmctl", "join", *words.format(own=node.address, seed=seed.address).split()])
+        expect(r.status in (1, 2) and says in r.err and r.err.startswith("dsmctl"), f"join {words}: {r}")
+        expect(node.read("/sys/class/dsm/dsm/state").strip() == "none", f"join {words}: a member all the same")
+    node.check(["/work/handles", "alone"])
+    for words in (["dd", "if=/dev/dsm", "bs=1", "count=1"], ["dsmctl", "region", "create", "a", "1M"], ["dsmctl", "leave"]):
+        r = node.run(words)
+        expect(r.status and (os.strerror(errno.ENOTCONN) in r.err or "not joined" in r.err), f"{words} in no cluster: {r}")
+    for words in (["dsmctl"], ["dsmctl", "nonsense"], ["dsmctl", "join"], ["dsmrun"], ["dsmrun", "-n", "0", "true"]):
+        expect(node.run(words).status == 2, f"{words}: status {node.run(words).status}, not 2")
+    join_anew(c, node)
 
 
 def protocol(node):

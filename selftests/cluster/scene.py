@@ -184,7 +184,8 @@ class Actor:
         try:
             self.kill()
         except GuestError:
-            pass
+            if self.node.alive():
+                raise
 
 
 @contextlib.contextmanager

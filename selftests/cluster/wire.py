@@ -360,9 +360,11 @@ def _work_through(c, down, up, seconds, policy, silent):
         drop_region(c, name)
     expect(not any(j.done() for j in jobs), f"the programs ended before the cut {STARTS} times")
     with killed_on_failure(jobs), unable_to_send(silent, policy):
-        down()
-        time.sleep(seconds)	# what is tested
-        up()
+        try:
+            down()
+            time.sleep(seconds)	# what is tested
+        finally:
+            up()
         wait_busy(c, jobs)
     join_ranks(c, jobs, 120)
     for n, ident in pairs:

@@ -96,7 +96,7 @@ def run_group(group, tally, seconds=math.inf):
     if not os.access(os.path.join(TOP, group.argv[0]), os.X_OK):
         tally.fail(group.name, f"{group.argv[0]} is not there")
         return True
-    seen = failed = more = 0
+    judged = failed = more = 0
     last = time.monotonic()
     with open(path, "w", encoding="utf-8") as log:
         process = subprocess.Popen(
@@ -116,7 +116,7 @@ def run_group(group, tally, seconds=math.inf):
                         tally.explain(line[2:].rstrip("\n"))
                     continue
                 more = 0
-                seen += 1
+                judged += m[1] != "skip"
                 now = time.monotonic()
                 name = f"{group.name}: {m[2]}"
                 if m[1] == "ok":
@@ -140,8 +140,8 @@ def run_group(group, tally, seconds=math.inf):
         tally.fail(group.name, f"not done after {limit} s; see {path}")
     elif status and not failed:
         tally.fail(group.name, f"ended with status {status}; see {path}")
-    elif not seen:
-        tally.fail(group.name, f"ran no test; see {path}")
+    elif not judged:
+        tally.fail(group.name, f"ran no test, or skipped all; see {path}")
     elif failed:
         print(f"      see {os.path.relpath(path, TOP)}", flush=True)
     return True

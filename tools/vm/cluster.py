@@ -40,23 +40,19 @@ import tempfile
 import threading
 import time
 
-from . import clock, emulator, image, judge, kernels, priority, ready
+from . import clock, emulator, image, judge, kernels, leaks, priority, ready
 from .channel import Channel, GuestError
 
 TOP = kernels.TOP
 PEER_TIMEOUT_MS = 3000
 BOOT_SECONDS = 180
 COMMAND_SECONDS = 60
+KMEMLEAK_SECONDS = 300
 # The debug kernel does everything several times slower; bounds of our own grow with it.
 DEBUG_FACTOR = 5
 RUN_DIR_PREFIX = "dsmvm-"
 # How often guests are booted anew when QEMU itself crashes.
 REBOOTS = 2
-
-
-def held_by_module(shown):
-    """The lines of `rdma resource show` that are the module's: rdma_cm makes its queue pairs, and nobody else's in guests."""
-    return [line for line in shown.splitlines() if "[rdma_cm]" in line or "dsm" in line.replace("rdma", "")]
 
 
 class ClusterError(Exception):
@@ -88,6 +84,7 @@ class Node(Channel):
         self.address = f"10.9.0.{index + 1}"
         self.console = os.path.join(cluster.log_dir, f"node{index}.console")
         self.qemu = None
+        self.killed = False	# by us
         self.listener = None
         self.unsent = 0	# see ready.py
 
@@ -169,6 +166,7 @@ class Node(Channel):
     def kill(self):
         """End the machine at once, as a power failure would."""
         if self.qemu and self.qemu.poll() is None:
+            self.killed = True
             self.qemu.kill()
             self.qemu.wait()
         self.lost()
@@ -403,11 +401,13 @@ class Cluster:
 
     def finish(self):
         """Unload, look for leaks, judge the logs; ClusterError names what is wrong."""
-        faults = []
+        faults = [f"{n.name} ended by itself{f', by signal {n.crashed()}' if n.crashed() else ''}"
+                  for n in self.nodes if not n.alive() and not n.killed]
         if self.dsm and self.unload_at_end:
             faults += self.unload()
-        if self.kernel.debug:
-            faults += self._kmemleak()
+        for node in self.nodes:
+            if self.kernel.debug and node.alive():
+                faults += leaks.unreferenced(node, KMEMLEAK_SECONDS)
         self.save_logs()
         faults += self.judge()
         if faults:
@@ -590,7 +590,9 @@ class Cluster:
         living = [n for n in self.nodes if n.alive()]
         for node in living:
             if "\ndsm " in "\n" + node.read("/proc/modules"):
-                node.run(["dsmctl", "leave", "--force"])
+                r = node.run(["dsmctl", "leave", "--force"])
+                if r.status and "has not joined" not in r.err:
+                    faults.append(f"dsmctl leave --force failed on {node.name}: {r.err.strip()}")
         for node in living:
             if "\ndsm " not in "\n" + node.read("/proc/modules"):
                 continue
@@ -598,35 +600,9 @@ class Cluster:
             if r.status:
                 faults.append(f"rmmod dsm failed on {node.name}: {r.err.strip()}")
                 continue
-            faults += self.leaks(node)
+            faults += leaks.after_unload(node)
             if ready.missed(node):
                 faults.append(f"{node.name}: {ready.missed(node)} times a receiver was not ready")
-        return faults
-
-    @staticmethod
-    def leaks(node):
-        """What the module left on a node where it is unloaded, as lines."""
-        faults = []
-        slabs = [s.split()[0] for s in node.read("/proc/slabinfo").splitlines()
-                 if s.startswith("dsm")]
-        if slabs:
-            faults.append(f"{node.name}: slab caches left after rmmod: {' '.join(slabs)}")
-        for what in ("qp", "cq", "mr", "pd", "cm_id"):
-            held = held_by_module(node.check(["rdma", "resource", "show", what]).out)
-            if held:
-                faults.append(f"{node.name}: RDMA objects left after rmmod:\n" + "\n".join(held))
-        return faults
-
-    def _kmemleak(self):
-        faults = []
-        for node in self.nodes:
-            if not node.alive():
-                continue
-            # Two scans: an object is reported once it was seen unreferenced twice.
-            found = node.sh("f=/sys/kernel/debug/kmemleak; [ -e $f ] || exit 0; "
-                            "echo scan >$f; echo scan >$f; cat $f", timeout=300).out
-            if "unreferenced object" in found:
-                faults.append(f"{node.name}: kmemleak:\n{found}")
         return faults
 
     # Programs and logs

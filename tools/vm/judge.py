@@ -13,7 +13,7 @@ BAD = re.compile("|".join((
     r"trying to register non-static key", r"DEBUG_LOCKS_WARN_ON",
     r"sleeping function called", r"scheduling while atomic",
     r"KASAN:", r"UBSAN:", r"KCSAN:", r"KFENCE:", r"ODEBUG:", r"unreferenced object",
-    r"kmemleak: [1-9][0-9]* new suspected", r"refcount_t:", r"list_(add|del) corruption",
+    r"kmemleak: [1-9][0-9]* new suspected", r"[Kk]memleak.*disabled", r"refcount_t:", r"list_(add|del) corruption",
     r"Bad page (state|map|cache)", r"Bad rss-counter", r"Objects remaining",
     r"sysfs: cannot create duplicate", r"page allocation failure",
 )))
