@@ -71,4 +71,7 @@ struct device *dsm_device_control(const struct dsm_node *n);
 /* What an inode's minor number stands for: see there. */
 struct dsm_node *dsm_device_lookup(int minor, struct dsm_region **r);
 
+/* A deadline of the caller, by the machine's clock (ioctl_sync.c). */
+u64 dsm_ctl_deadline(u64 ns);
+
 #endif

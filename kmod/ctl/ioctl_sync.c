@@ -5,8 +5,12 @@
  * Arguments are checked here, the work is done by the shell. Never copies from or to the caller.
  */
 #include <linux/cred.h>
+#include <linux/nsproxy.h>
+#include <linux/overflow.h>
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/time_namespace.h>
+#include "ctl.h"
 #include "ioctl.h"
 
 static struct dsm_owner owner_of(const struct dsm_ioctl_call *c)
@@ -15,6 +19,28 @@ static struct dsm_owner owner_of(const struct dsm_ioctl_call *c)
 
 	return (struct dsm_owner){ .file = f->id, .tgid = current->tgid, .tid = current->pid,
 				   .uid = c->file->f_cred->euid, .opened = f->opened };
+}
+
+/**
+ * dsm_ctl_deadline() - a deadline by the machine's clock
+ * @ns: CLOCK_MONOTONIC as the caller has it, which is another one in a time namespace; U64_MAX: none
+ *
+ * Context: process, the caller's or its worker.
+ * Return: the same in the initial namespace.
+ */
+u64 dsm_ctl_deadline(u64 ns)
+{
+	struct timespec64 ahead = {};
+	u64 host;
+	s64 by;
+
+	if (ns == U64_MAX || !current->nsproxy)
+		return ns;
+	timens_add_monotonic(&ahead);
+	by = timespec64_to_ns(&ahead);
+	if (by > 0)
+		return ns > (u64)by ? ns - by : 0;
+	return check_add_overflow(ns, (u64)-by, &host) ? U64_MAX : host;
 }
 
 /**
@@ -33,7 +59,7 @@ int dsm_ioctl_lock(struct dsm_ioctl_call *c)
 		return -EINVAL;
 	if (a->flags == (DSM_LOCK_TRY | DSM_LOCK_TIMED))
 		return -EINVAL;
-	return dsm_node_lock(c->region, a->key, a->flags, a->deadline_ns, &o);
+	return dsm_node_lock(c->region, a->key, a->flags, dsm_ctl_deadline(a->deadline_ns), &o);
 }
 
 /**

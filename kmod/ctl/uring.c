@@ -151,6 +151,8 @@ static int begin(struct io_uring_cmd *cmd, const struct dsm_uring_arg *a, unsign
 		return -EINVAL;
 	if (a->key && i < ARRAY_SIZE(rows) && !(rows[i].uses & USES_KEY))
 		return -EINVAL;
+	if (cmd->cmd_op == DSM_URING_TIMEDLOCK)
+		arg.value = dsm_ctl_deadline(a->value);
 	r = dsm_chardev_attached(cmd->file);
 	if (!r) {
 		/* The first use of /dev/dsm may wait: in a worker of the ring. */

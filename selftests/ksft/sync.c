@@ -171,6 +171,40 @@ TEST_F(sync, timed_lock_gives_up_at_its_deadline)
 	EXPECT_EQ(0, unlock(self->r.fd, 5));
 }
 
+/* A child's monotonic clock is @s seconds ahead; false: not with this kernel. */
+static bool shift_clock(long s)
+{
+	FILE *f;
+
+	if (unshare(CLONE_NEWTIME))
+		return false;
+	f = fopen("/proc/self/timens_offsets", "w");
+	return f && fprintf(f, "monotonic %ld 0\n", s) > 0 && !fclose(f);
+}
+
+/* As in a container that was moved here: a clock ahead of the machine's makes no wait longer, one behind none shorter. */
+TEST_F(sync, deadlines_are_by_the_clock_of_the_caller)
+{
+	uint64_t begin = now_ns();
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		if (!shift_clock(100000))
+			_exit(77);
+		ASSERT_EQ(0, lock(self->r.fd, 5));
+		pid = fork();
+		if (!pid)
+			_exit(-lock_call(self->r.fd, DSM_IOC_LOCK, 5, DSM_LOCK_TIMED, now_ns() + 300000000));
+		_exit(child_status(pid));
+	}
+	status = child_status(pid);
+	if (status == 77)
+		SKIP(return, "this kernel has no time namespaces");
+	EXPECT_EQ(ETIMEDOUT, status);
+	EXPECT_GE(now_ns(), begin + 300000000);
+}
+
 TEST_F(sync, waiter_gets_the_lock_when_it_is_free)
 {
 	pid_t pid;
