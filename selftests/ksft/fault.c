@@ -299,8 +299,9 @@ TEST_F(fault, reading_maps_neighbours_that_are_here)
 
 TEST_F(fault, readers_of_neighbours_beside_writers_and_releases)
 {
-	int i, k;
+	volatile int *reads = shared_bytes(PAGE);
 	pid_t reader = fork();
+	int i, k;
 
 	if (!reader) {
 		volatile char *q;
@@ -315,9 +316,11 @@ TEST_F(fault, readers_of_neighbours_beside_writers_and_releases)
 					_exit(1);
 			}
 			munmap((void *)q, PAGES * PAGE);
+			*reads = 1;
 		}
 		_exit(0);
 	}
+	ASSERT_TRUE(wait_word(reads, 1));
 	for (i = 0; i < 100; i++) {
 		for (k = 0; k < PAGES; k++) {
 			__atomic_store_n(self->p + k * PAGE + 8, i, __ATOMIC_RELEASE);
@@ -417,9 +420,11 @@ TEST_F(fault, mapping_and_unmapping_under_load)
 			for (i = 0; i < PAGES; i++)
 				if ((unsigned char)self->p[i * PAGE + 8] != v)
 					_exit(1);
+			stop[1] = 1;
 		}
 		_exit(0);
 	}
+	ASSERT_TRUE(wait_word(stop + 1, 1));
 	for (i = 0; i < 100; i++) {
 		int fd = open(self->r.path, O_RDWR);
 		char *q = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -136,9 +136,11 @@ TEST_F(syscall, direct_io_crosses_releases)
 			if (region_call(self->r.fd, DSM_IOC_RELEASE) ||
 			    region_call(self->r.fd, DSM_IOC_ACQUIRE))
 				_exit(1);
+			stop[1] = 1;
 		}
 		_exit(0);
 	}
+	ASSERT_TRUE(wait_word(stop + 1, 1));
 	for (i = 0; i < 50; i++) {
 		char *at = self->p + 32 * PAGE;
 
