@@ -50,8 +50,9 @@ static inline void dsm_csm_mapped(const struct dsm_engine *e, struct dsm_page *p
 /* metadata=rdma: as @owner has the only copy, its bytes are to come home. @p in HOME. */
 void dsm_csm_want_from(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts);
 /* The home is in the set, and @owner or nobody has the only copy. */
-void dsm_csm_not_entered(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 void dsm_csm_entered(struct dsm_engine *e, struct dsm_page *p, u16 owner, struct dsm_actions *acts);
+/* It is not, as the word is lost. */
+void dsm_csm_not_entered(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 
 /* At the home: the node in @p->sharers has given its only copy back, and the word may still name it. */
 static inline bool dsm_csm_has_back(const struct dsm_engine *e, const struct dsm_page *p)

@@ -56,11 +56,12 @@ static inline bool dsm_dir_busy(const struct dsm_page *p)
 	return dsm_page_has_word(p) && p->dir & DSM_DIR_BUSY;
 }
 
+/* Can the page's word be reached? */
+bool dsm_dir_is_there(const struct dsm_engine *e, const struct dsm_page *p);
 /*
  * Get into the set: the home before it uses its page, in HOME or HOMEW, others before they fetch it, in FET; also to
- * look again who has the only copy. False: the manager is lost.
+ * look again who has the only copy. False: it cannot.
  */
-bool dsm_dir_is_there(const struct dsm_engine *e, const struct dsm_page *p);
 bool dsm_dir_enter(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);
 /* Leave it: a page in INV. False: not now. */
 bool dsm_dir_leave(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts);

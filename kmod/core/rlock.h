@@ -287,7 +287,7 @@ void dsm_rlock_doubt_lost(struct dsm_engine *e, struct dsm_rlock *l, u16 node, s
 /* rlock_manager.c */
 /* Give the key a word, if it has none: 0 or -ENOSPC. */
 int dsm_rlockman_open(struct dsm_engine *e, struct dsm_rlock *l);
-/* A node of the queue may be lost: if there is a queue, it is void from now on. */
+/* A queue that lost a node, which with @broken any queue may have, is void from now on. */
 void dsm_rlockman_judge(struct dsm_engine *e, struct dsm_rlock *l, bool broken, struct dsm_actions *acts);
 void dsm_rlockman_judged(struct dsm_engine *e, struct dsm_rlock *l, const struct dsm_xfer *x,
 			 struct dsm_actions *acts);

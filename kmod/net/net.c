@@ -78,26 +78,6 @@ static bool is_unused(struct dsm_net *net)
 	return unused;
 }
 
-/* Refuse new peers and close those there are; under nets_mutex. */
-static void begin_close(struct dsm_net *net, int err, const char *reason)
-{
-	struct dsm_peer *peer;
-
-	spin_lock(&net->lock);
-	net->stopping = err;
-	spin_unlock(&net->lock);
-	dsm_cm_unlisten(net);
-	spin_lock(&net->lock);
-	list_for_each_entry(peer, &net->peers, link) {
-		if (err == -ESHUTDOWN)
-			dsm_peer_leave(peer, reason);
-		else
-			dsm_peer_fail(peer, DSM_WHY_CAUSE, -ECONNRESET, reason);
-	}
-	spin_unlock(&net->lock);
-	wake_up_all(&net->idle);
-}
-
 /**
  * dsm_net_fail_peers() - this node cannot go on with anybody
  * @net:    transport
@@ -115,6 +95,26 @@ void dsm_net_fail_peers(struct dsm_net *net, const char *reason)
 	list_for_each_entry(peer, &net->peers, link)
 		dsm_peer_fail(peer, DSM_WHY_CAUSE, -ECONNRESET, reason);
 	spin_unlock(&net->lock);
+}
+
+/* Refuse new peers and close those there are; under nets_mutex. */
+static void begin_close(struct dsm_net *net, int err, const char *reason)
+{
+	struct dsm_peer *peer;
+
+	spin_lock(&net->lock);
+	net->stopping = err;
+	spin_unlock(&net->lock);
+	dsm_cm_unlisten(net);
+	if (err == -ESHUTDOWN) {
+		spin_lock(&net->lock);
+		list_for_each_entry(peer, &net->peers, link)
+			dsm_peer_leave(peer, reason);
+		spin_unlock(&net->lock);
+	} else {
+		dsm_net_fail_peers(net, reason);
+	}
+	wake_up_all(&net->idle);
 }
 
 static void device_put(struct dsm_net *net)

@@ -70,11 +70,11 @@ def handles_say_what_is_wrong(c):
 # Words behind "dsmctl join" of a node that has left, and what is said of them. 10.9.0.77 is nobody's.
 WRONG_JOINS = (
     ("--listen 10.9.0.77", "no RDMA device has this address"),
-    ("--listen {own}:18600 --seed {own}:18600 --timeout 2", ""),
+    ("--listen {own}:18600 --seed {own}:18600 --timeout 2", "cannot connect to the seed"),
     ("--listen {own} --seed 10.9.0.77 --timeout 2", "is dsm joined there"),
     ("--listen {own} --seed {seed}:18700 --timeout 2", "is dsm joined there"),
     ("--listen {own} --seed {seed} --node 0", "node id is taken"),
-    ("--listen {own} --seed {seed} --node 64", ""),
+    ("--listen {own} --seed {seed} --node 64", "ids are 0 to 63"),
     ("--listen {own} --seed {seed} --nodes 9 --timeout 2", "of 9 nodes"),
 )
 

@@ -393,6 +393,30 @@ static void a_queue_after_the_one_that_is_void_is_whole(void **state)
 	}
 }
 
+/* Whoever is before it may give up without a word: the manager cannot reach its own words any more. */
+static void a_manager_that_cannot_judge_does_not_wait_either(void **state)
+{
+	const u64 queue = dsm_rword(DSM_RWORD_HELD, 1, 0);
+	struct dsm_waiter waiter;
+	struct dsm_rlock *l;
+	struct dsm_xfer *x;
+	u64 key;
+
+	start();
+	key = key_of(0, 0);
+	assert_int_equal(rlock_message(DSM_MSG_RLOCK, key, DSM_RLOCK_OPEN, 0, 0, 0, 0), 0);
+	l = lock_of(key);
+	x = back(ask(key, &waiter, queue), 0, queue);
+	assert_int_equal(x->op, DSM_XFER_SIGNAL);
+	free(x);
+	assert_int_equal(l->state, DSM_RLOCK_WAITING);
+	assert_null(back(report(key), -EHOSTDOWN, 0));
+	assert_int_equal(l->state, DSM_RLOCK_NONE);
+	assert_true(waiter.done);
+	assert_int_equal(waiter.status, -EHOSTDOWN);
+	stop();
+}
+
 /* It is in no queue, unless the word itself names it: who it kept behind it says so. */
 static void who_leaves_in_good_order_breaks_no_queue(void **state)
 {
@@ -484,6 +508,7 @@ int main(void)
 		cmocka_unit_test(who_comes_into_a_queue_that_was_void_gives_up),
 		cmocka_unit_test(a_report_is_answered_when_judged),
 		cmocka_unit_test(a_queue_after_the_one_that_is_void_is_whole),
+		cmocka_unit_test(a_manager_that_cannot_judge_does_not_wait_either),
 		cmocka_unit_test(who_leaves_in_good_order_breaks_no_queue),
 		cmocka_unit_test(who_comes_after_one_in_doubt_tells_it_where_it_is),
 		cmocka_unit_test(a_lock_whose_last_holder_is_lost_says_so_to_all),
