@@ -3,6 +3,7 @@
 /*
  * The shell: owns the engine and feeds it events (step.c: how). Decides nothing about coherence.
  */
+#include <linux/random.h>
 #include <linux/slab.h>
 #include "core/page.h"
 #include "core/release.h"
@@ -306,6 +307,7 @@ void dsm_engine_start(struct dsm_node *n)
 	stats = n->engine->stats;
 	dsm_engine_init(n->engine, n->tables);
 	n->engine->stats = stats;
+	get_random_bytes(n->engine->hash_secret, sizeof(n->engine->hash_secret));
 	n->engine->lock_cap = dsm_param_lock_cap;
 	n->engine->keep_after = min(dsm_param_keep_after, 3u);
 	n->engine->twin_limit = dsm_param_twins_max ?: min_t(unsigned long, totalram_pages() / 8 / dsm_param_nodes, U32_MAX);

@@ -19,7 +19,7 @@ struct dsm_barrier *dsm_barrier_find(struct dsm_engine *e, u32 region, u64 key)
 {
 	struct dsm_barrier *b;
 
-	hlist_for_each_entry(b, dsm_key_bucket(e->barriers, region, key), by_key)
+	hlist_for_each_entry(b, dsm_key_bucket(e, e->barriers, region, key), by_key)
 		if (b->key == key && b->region == region)
 			return b;
 	return NULL;
@@ -91,7 +91,7 @@ struct dsm_barrier *dsm_barrier_get(struct dsm_engine *e, u32 region, u64 key)
 	b->region = region;
 	b->via = DSM_NO_NODE;
 	INIT_LIST_HEAD(&b->arrivals);
-	hlist_add_head(&b->by_key, dsm_key_bucket(e->barriers, region, key));
+	hlist_add_head(&b->by_key, dsm_key_bucket(e, e->barriers, region, key));
 	dsm_barrier_idle(e, b);
 	return b;
 }

@@ -335,11 +335,12 @@ void dsm_ready(struct dsm_engine *e, struct dsm_actions *acts, struct dsm_cont *
  */
 u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key)
 {
-	return s->members[dsm_hash_key(s->id + kind, key) % s->n_members];
+	return s->members[hash_64(key * 0x9e3779b97f4a7c15ull + s->id + kind, 32) % s->n_members];
 }
 
 /**
  * dsm_key_bucket() - hash chain of a key
+ * @e:      engine
  * @table:  DSM_KEY_BUCKETS heads
  * @region: region id
  * @key:    key
@@ -347,9 +348,9 @@ u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key)
  * Context: engine lock held.
  * Return: head of the chain; keys of other regions may be in it.
  */
-struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key)
+struct hlist_head *dsm_key_bucket(const struct dsm_engine *e, struct hlist_head *table, u32 region, u64 key)
 {
-	return &table[dsm_hash_key(region, key) % DSM_KEY_BUCKETS];
+	return &table[dsm_env_keyed_hash(e->hash_secret, region, key) % DSM_KEY_BUCKETS];
 }
 
 /* ---- messages ---- */

@@ -509,6 +509,7 @@ struct dsm_letters {
  * @deferred:    struct dsm_request: fetches of pages whose claim is under way
  * @served:      by node: its flag and barrier requests that are kept here
  * @request_cap: limit of each @served, DSM_REQUESTS_PER_NODE
+ * @hash_secret: of the hash chains of keys, which users choose; the shell's
  * @locks:       hash of struct dsm_lock, DSM_KEY_BUCKETS heads
  * @held:        struct dsm_lock in state HELD
  * @cached:      struct dsm_lock: tokens cached here for other managers, oldest first
@@ -596,6 +597,7 @@ struct dsm_engine {
 	u32 served[DSM_MAX_NODES];
 	u32 request_cap;
 
+	u64 hash_secret[2];
 	struct hlist_head *locks;
 	struct list_head held, cached;
 	u32 n_cached;
@@ -691,10 +693,6 @@ void dsm_served_free(struct dsm_engine *e, struct dsm_request *q);
 bool dsm_served_too_many(struct dsm_engine *e, const struct dsm_request *q);
 u64 dsm_space_lost(struct dsm_engine *e, u32 region);
 u16 dsm_manager(const struct dsm_space *s, u8 kind, u64 key);
-struct hlist_head *dsm_key_bucket(struct hlist_head *table, u32 region, u64 key);
-static inline u32 dsm_hash_key(u32 region, u64 key)
-{
-	return hash_64(key * 0x9e3779b97f4a7c15ull + region, 32);
-}
+struct hlist_head *dsm_key_bucket(const struct dsm_engine *e, struct hlist_head *table, u32 region, u64 key);
 
 #endif

@@ -18,6 +18,7 @@
 #include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/siphash.h>
 #include <linux/string.h>
 #include <linux/types.h>
 #include <linux/vmalloc.h>
@@ -59,6 +60,22 @@ static inline u32 dsm_env_voff(const void *at)
 static inline void dsm_env_frame_get(void *frame)
 {
 	get_page((struct page *)frame);
+}
+
+/**
+ * dsm_env_keyed_hash() - hash that who chooses the values cannot foresee
+ * @secret: random
+ * @a:      value
+ * @b:      value
+ *
+ * Context: any.
+ * Return: all bits are as good.
+ */
+static inline u32 dsm_env_keyed_hash(const u64 secret[2], u64 a, u64 b)
+{
+	const siphash_key_t key = { { secret[0], secret[1] } };
+
+	return siphash_2u64(a, b, &key);
 }
 #else
 #include "env_host.h"

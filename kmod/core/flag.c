@@ -16,7 +16,7 @@ static struct dsm_flag *find(struct dsm_engine *e, u32 region, u64 key)
 {
 	struct dsm_flag *f;
 
-	hlist_for_each_entry(f, dsm_key_bucket(e->flags, region, key), by_key)
+	hlist_for_each_entry(f, dsm_key_bucket(e, e->flags, region, key), by_key)
 		if (f->key == key && f->region == region)
 			return f;
 	return NULL;
@@ -33,7 +33,7 @@ static struct dsm_flag *get(struct dsm_engine *e, u32 region, u64 key)
 	f->key = key;
 	f->region = region;
 	INIT_LIST_HEAD(&f->waiters);
-	hlist_add_head(&f->by_key, dsm_key_bucket(e->flags, region, key));
+	hlist_add_head(&f->by_key, dsm_key_bucket(e, e->flags, region, key));
 	return f;
 }
 

@@ -35,7 +35,7 @@ struct dsm_lock *dsm_lock_find(struct dsm_engine *e, u32 region, u64 key)
 {
 	struct dsm_lock *l;
 
-	hlist_for_each_entry(l, dsm_key_bucket(e->locks, region, key), by_key)
+	hlist_for_each_entry(l, dsm_key_bucket(e, e->locks, region, key), by_key)
 		if (l->key == key && l->region == region)
 			return l;
 	return NULL;
@@ -76,7 +76,7 @@ struct dsm_lock *dsm_lock_get(struct dsm_engine *e, struct dsm_space *s, u64 key
 	INIT_LIST_HEAD(&l->cont.link);
 	INIT_LIST_HEAD(&l->waiters);
 	INIT_LIST_HEAD(&l->queued);
-	hlist_add_head(&l->by_key, dsm_key_bucket(e->locks, s->id, key));
+	hlist_add_head(&l->by_key, dsm_key_bucket(e, e->locks, s->id, key));
 	e->n_locks++;
 	return l;
 }

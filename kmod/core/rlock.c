@@ -36,7 +36,7 @@ struct dsm_rlock *dsm_rlock_find(struct dsm_engine *e, u32 region, u64 key)
 {
 	struct dsm_rlock *l;
 
-	hlist_for_each_entry(l, dsm_key_bucket(e->rlocks, region, key), by_key)
+	hlist_for_each_entry(l, dsm_key_bucket(e, e->rlocks, region, key), by_key)
 		if (l->key == key && l->region == region)
 			return l;
 	return NULL;
@@ -84,7 +84,7 @@ struct dsm_rlock *dsm_rlock_get(struct dsm_engine *e, struct dsm_space *s, u64 k
 	INIT_LIST_HEAD(&l->cont.link);
 	INIT_LIST_HEAD(&l->sure.link);
 	INIT_LIST_HEAD(&l->waiters);
-	hlist_add_head(&l->by_key, dsm_key_bucket(e->rlocks, s->id, key));
+	hlist_add_head(&l->by_key, dsm_key_bucket(e, e->rlocks, s->id, key));
 	return l;
 }
 

@@ -152,6 +152,12 @@ static inline u32 hash_32(u32 val, unsigned int bits)
 	return (val * 0x9e3779b9U) >> (32 - bits);
 }
 
+/* Nobody here chooses keys that collide; runs have to be the same each time. */
+static inline u32 dsm_env_keyed_hash(const u64 secret[2], u64 a, u64 b)
+{
+	return hash_64(b * 0x9e3779b97f4a7c15ull + a + secret[0] + secret[1], 32);
+}
+
 /*
  * Small pages keep the explorer's state small: -DDSM_PAGE_BYTES=8.
  */

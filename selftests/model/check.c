@@ -362,7 +362,7 @@ static u32 check_flags(struct node *n)
 	const struct dsm_flag *f;
 
 	for (i = 0; i < MAX_KEYS; i++)
-		hlist_for_each_entry(f, dsm_key_bucket(n->e.flags, n->space.id, w.flag_key[i]), by_key) {
+		hlist_for_each_entry(f, dsm_key_bucket(&n->e, n->e.flags, n->space.id, w.flag_key[i]), by_key) {
 			if (f->key != w.flag_key[i])
 				continue;
 			found++;

@@ -78,7 +78,7 @@ static u64 key_of_step(struct node *n, int step, u32 *bucket)
 	u32 k = (step / 3) % MAX_KEYS;
 	u64 key = step % 3 == 0 ? w.lock_key[k] : step % 3 == 1 ? w.barrier_key[k] : w.flag_key[k];
 
-	*bucket = dsm_key_bucket(n->tables, n->space.id, key) - n->tables;
+	*bucket = dsm_key_bucket(&n->e, n->tables, n->space.id, key) - n->tables;
 	return key;
 }
 

@@ -256,10 +256,10 @@ static void clear_tables(struct node *n)
 	u32 k;
 
 	for (k = 0; k < MAX_KEYS; k++) {
-		dsm_key_bucket(n->tables, n->space.id, w.lock_key[k])->first = NULL;
-		dsm_key_bucket(n->tables + DSM_KEY_BUCKETS, n->space.id, w.barrier_key[k])->first = NULL;
-		dsm_key_bucket(n->tables + 2 * DSM_KEY_BUCKETS, n->space.id, w.flag_key[k])->first = NULL;
-		dsm_key_bucket(n->tables + 3 * DSM_KEY_BUCKETS, n->space.id, w.lock_key[k])->first = NULL;
+		dsm_key_bucket(&n->e, n->tables, n->space.id, w.lock_key[k])->first = NULL;
+		dsm_key_bucket(&n->e, n->tables + DSM_KEY_BUCKETS, n->space.id, w.barrier_key[k])->first = NULL;
+		dsm_key_bucket(&n->e, n->tables + 2 * DSM_KEY_BUCKETS, n->space.id, w.flag_key[k])->first = NULL;
+		dsm_key_bucket(&n->e, n->tables + 3 * DSM_KEY_BUCKETS, n->space.id, w.lock_key[k])->first = NULL;
 	}
 }
 

@@ -67,7 +67,7 @@ static inline struct dsm_barrier *at_manager(void)
 {
 	struct dsm_barrier *b;
 
-	hlist_for_each_entry(b, dsm_key_bucket(world_engine(A)->barriers, WORLD_REGION, K), by_key)
+	hlist_for_each_entry(b, dsm_key_bucket(world_engine(A), world_engine(A)->barriers, WORLD_REGION, K), by_key)
 		if (b->key == K)
 			return b;
 	return NULL;

@@ -54,7 +54,7 @@ static inline int flag(u16 node, u8 op)
 
 static inline bool exists(void)
 {
-	return dsm_key_bucket(world_engine(A)->flags, WORLD_REGION, K)->first;
+	return dsm_key_bucket(world_engine(A), world_engine(A)->flags, WORLD_REGION, K)->first;
 }
 
 #endif

@@ -69,12 +69,13 @@ static void loss_of_a_node_that_never_used_the_region_ends_no_wait(void **state)
 static void reg_flag_that_goes_meanwhile_hides_none_from_a_loss(void **state)
 {
 	struct dsm_engine *e = world_engine(A);
-	u32 bucket = dsm_hash_key(WORLD_REGION, K) % DSM_KEY_BUCKETS, n = 0, loss;
+	struct hlist_head *chain = dsm_key_bucket(e, e->flags, WORLD_REGION, K);
+	u32 bucket = chain - e->flags, n = 0, loss;
 	struct dsm_waiter wait[3];
 	u64 key = K;
 
 	for (; n < 3; key++) {
-		if (dsm_hash_key(WORLD_REGION, key) % DSM_KEY_BUCKETS != bucket ||
+		if (dsm_key_bucket(e, e->flags, WORLD_REGION, key) != chain ||
 		    dsm_manager(&w.node[A].space, DSM_MSG_FLAG_OP, key) != A)
 			continue;
 		K = key;
