@@ -138,6 +138,7 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 	memset(e->peer_known[node], 0, sizeof(e->peer_known[node]));
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
+	e->early[node] = (struct dsm_early_cancels){};
 	/* Who had this id before is another. */
 	e->apart[node] = 0;
 	for (i = 0; i < DSM_MAX_NODES; i++)
@@ -547,6 +548,7 @@ void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *ac
 	note_gone(e, node);
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
+	e->early[node] = (struct dsm_early_cancels){};
 	dsm_page_deferred_peer_lost(e, node);
 	dsm_dir_peer_lost(e, node);
 	dsm_know_peer_lost(e, node, acts);

@@ -532,6 +532,7 @@ struct dsm_letters {
  * @barrier_failures: likewise of the one that failed last since a party ended
  * @barriers_dropped: nodes that may hold arrivals of a key that was forgotten here
  * @flags:       hash of struct dsm_flag, DSM_KEY_BUCKETS heads
+ * @early:       by peer
  * @sc_recalls:  struct dsm_request: pages of consistency=sc that are to be given up
  * @now_ns:      time as the shell told it last; how long a page is held depends on it, nothing else
  * @sc_fetch_ns: smoothed time of getting such a page that nobody holds
@@ -618,6 +619,7 @@ struct dsm_engine {
 	u64 barriers_dropped;
 	u32 barrier_fanout, barrier_failures;
 	struct hlist_head *flags;
+	struct dsm_early_cancels early[DSM_MAX_NODES];
 
 	struct list_head sc_recalls;
 	u64 now_ns;

@@ -106,10 +106,41 @@ static void clear(struct dsm_engine *e, struct dsm_flag *f)
 	f->set = false;
 }
 
+static void note_early(struct dsm_early_cancels *early, u64 key, u32 xid)
+{
+	u32 i = early->n++ % DSM_EARLY_CANCELS;
+
+	early->key[i] = key;
+	early->xid[i] = xid;
+}
+
+/* It was given up before it came. */
+static bool is_given_up(struct dsm_early_cancels *early, u64 key, u32 xid)
+{
+	u32 i;
+
+	for (i = 0; i < DSM_EARLY_CANCELS; i++)
+		if (early->xid[i] == xid && early->key[i] == key) {
+			early->xid[i] = 0;
+			return true;
+		}
+	return false;
+}
+
+static struct dsm_request *wait_of(struct dsm_flag *f, u16 node, u32 xid)
+{
+	struct dsm_request *q;
+
+	list_for_each_entry(q, &f->waiters, cont.link)
+		if (q->node == node && q->xid == xid)
+			return q;
+	return NULL;
+}
+
 static void cancel(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid)
 {
 	struct dsm_flag *f = find(e, region, key);
-	struct dsm_request *q = dsm_pull_find(e, DSM_MSG_FLAG_OP, node, xid), *tmp;
+	struct dsm_request *q = dsm_pull_find(e, DSM_MSG_FLAG_OP, node, xid);
 
 	/* It waits itself for the knowledge that came with it, or has just got it. */
 	if (q && q->op == DSM_FLAG_WAIT) {
@@ -117,15 +148,15 @@ static void cancel(struct dsm_engine *e, u32 region, u64 key, u16 node, u32 xid)
 		dsm_served_free(e, q);
 		return;
 	}
-	if (!f)
-		return;
-	list_for_each_entry_safe(q, tmp, &f->waiters, cont.link) {
-		if (q->node != node || q->xid != xid)
-			continue;
+	q = f ? wait_of(f, node, xid) : NULL;
+	if (q) {
 		list_del(&q->cont.link);
 		dsm_served_free(e, q);
+		put(e, f);
+	} else {
+		/* Its answer is on the way, or it was overtaken. */
+		note_early(&e->early[node], key, xid);
 	}
-	put(e, f);
 }
 
 /**
@@ -396,6 +427,9 @@ int dsm_flag_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hd
 		cancel(e, s->id, le64_to_cpu(body.key), from, xid);
 		return 0;
 	}
+	if (hdr->type == DSM_MSG_FLAG_OP && body.op == DSM_FLAG_WAIT &&
+	    is_given_up(&e->early[from], le64_to_cpu(body.key), xid))
+		return 0;
 	accept(e, &body, hdr->type, s->id, from, xid, complete, acts);
 	return 0;
 }

@@ -76,6 +76,14 @@ struct dsm_waiter {
 	struct dsm_space *space;
 };
 
+/* A peer's waits for flags that it gave up before they came, the last few: messages may overtake each other. */
+#define DSM_EARLY_CANCELS 16u
+struct dsm_early_cancels {
+	u64 key[DSM_EARLY_CANCELS];
+	u32 xid[DSM_EARLY_CANCELS];	/* 0: none */
+	u32 n;				/* how many there have been */
+};
+
 void dsm_waiter_init(struct dsm_waiter *w);
 void dsm_request_add(struct dsm_engine *e, struct dsm_waiter *w, u16 peer);
 void dsm_request_share(struct dsm_engine *e, struct dsm_waiter *w, u16 peer, u32 xid);

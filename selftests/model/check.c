@@ -236,6 +236,21 @@ static void check_slots(struct node *n)
 		fail("I31: locks in slots of %c are not those that it thinks", 'A' + node_id(n));
 }
 
+/* I26: once all is told, who gave up waiting for a flag is forgotten at its manager. */
+static void check_given_up(struct node *n)
+{
+	const struct dsm_request *q;
+	const struct dsm_flag *f;
+	u32 i;
+
+	for (i = 0; i < MAX_KEYS; i++)
+		hlist_for_each_entry(f, dsm_key_bucket(&n->e, n->e.flags, n->space.id, w.flag_key[i]), by_key)
+			list_for_each_entry(q, &f->waiters, cont.link)
+				if (!w.node[q->node].dead && !dsm_request_find(&w.node[q->node].e, q->xid))
+					fail("I26: %c keeps a wait for a flag of a thread of %c that gave up",
+					     'A' + node_id(n), 'A' + q->node);
+}
+
 void check_step(void)
 {
 	u32 i, p;
@@ -252,6 +267,8 @@ void check_step(void)
 				check_page(n, p);
 		check_knowledge(n);
 		check_slots(n);
+		if (w.killed && !w.n_flying && !w.n_signals && !w.n_reading)
+			check_given_up(n);
 	}
 	for (i = 0; i < w.n_reading; i++)
 		if (!w.node[w.reading[i].node].dead && !atomics_do(w.reading[i].x))

@@ -300,6 +300,7 @@ PROG(l42_k, LOCK(0), INC(0, 0), UNLOCK(0), LOCK(1), UNLOCK(1), LOCK(0), INC(0, 0
 PROG(l42_b, INC(0, 0), RELEASE, LOOP(4, 0), BARRIER(0, 3));
 PROG(l42_h, BARRIER(0, 4), BARRIER(0, 4));
 PROG(l42_f, STORE(0, 0, 1), SET(0), WAIT(1));
+PROG(l42_w, WAIT(1), WAIT(0));
 PROG(l42_g, SET(1), WAIT(0), LOAD(0, 0, 0));
 
 /* L43: bare release and acquire. */
@@ -455,6 +456,8 @@ const struct litmus litmus_list[] = {
 	  { letter_a1, letter_a2, letter_w, letter_w, letter_w }, NULL },
 	{ "letters-kill", 3, 4, { A, A, B, B }, LITMUS_RDMA | LITMUS_KILL | LITMUS_INSIDE | LITMUS_LAST | LITMUS_ERRORS,
 	  { l42_h, l42_h, l42_h, l42_h }, NULL, REACH_LATE },
+	{ "letters-flag", 3, 4, { A, A, B, C }, LITMUS_RDMA | LITMUS_KILL | LITMUS_INSIDE | LITMUS_ERRORS,
+	  { l42_f, l42_w, l42_g, l42_w }, NULL, REACH_LATE },
 	{ "letters-crash", 3, 3, { A, B, C }, LITMUS_RDMA | LITMUS_CRASH | LITMUS_ERRORS, { crash_e, crash_e, crash_e }, NULL },
 	{ "L1array", 3, 2, { A, B }, ARRAY, { l1_a, l1_b }, NULL },
 	{ "L1array-again", 2, 2, { A, B }, ARRAY, { l1_again, l1_behind }, NULL },

@@ -195,6 +195,45 @@ static void cancelled_wait_is_forgotten_at_the_manager(void **state)
 	}
 }
 
+/* Messages come in any order. @late: of another thread with the same flag, behind it. */
+static void reg_cancel_that_overtakes_its_wait_ends_it(void **state)
+{
+	struct dsm_waiter wait, late;
+
+	begin(C, DSM_FLAG_WAIT, &wait);
+	w.held[DSM_MSG_FLAG_OP] = true;
+	assert_int_equal(world_count(DSM_MSG_FLAG_OP), 1);
+	assert_true(cancel(C, &wait));
+	begin(C, DSM_FLAG_WAIT, &late);
+	assert_int_equal(world_count(DSM_MSG_FLAG_OP), 3);
+	assert_int_equal(world_deliver_at(1), 0);
+	assert_false(exists());
+	assert_int_equal(world_deliver_at(0), 0);
+	assert_false(exists());
+	assert_int_equal(world_engine(A)->served[C], 0);
+	w.held[DSM_MSG_FLAG_OP] = false;
+	world_run();
+	assert_true(exists());
+	assert_int_equal(flag(B, DSM_FLAG_SET), 0);
+	assert_true(late.done && !wait.done);
+}
+
+/* Who has its number later begins anew. */
+static void early_cancels_of_a_lost_node_are_forgotten(void **state)
+{
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_waiter wait;
+
+	begin(C, DSM_FLAG_WAIT, &wait);
+	assert_int_equal(world_count(DSM_MSG_FLAG_OP), 1);
+	assert_true(cancel(C, &wait));
+	assert_int_equal(world_deliver_at(1), 0);
+	assert_int_equal(e->early[C].n, 1);
+	world_lose(C);
+	assert_int_equal(e->early[C].n, 0);
+	assert_int_equal(e->early[C].xid[0], 0);
+}
+
 static void cancel_that_crosses_the_answer_is_harmless(void **state)
 {
 	struct dsm_waiter wait;
@@ -451,6 +490,8 @@ int main(void)
 		T(set_with_more_knowledge_than_fits_waits_for_the_pull),
 		T(reg_wait_cancelled_while_its_knowledge_is_pulled),
 		T(cancelled_wait_is_forgotten_at_the_manager),
+		T(reg_cancel_that_overtakes_its_wait_ends_it),
+		T(early_cancels_of_a_lost_node_are_forgotten),
 		T(cancel_that_crosses_the_answer_is_harmless),
 		T(result_of_a_reply_is_one_of_the_known),
 		T(loss_of_the_manager_fails_those_who_wait),
