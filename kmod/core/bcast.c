@@ -121,6 +121,20 @@ void dsm_bcast_queued(struct dsm_engine *e, const struct dsm_page *p, u16 node)
 		heat_of(e, p)->queued |= bit(node);
 }
 
+/**
+ * dsm_bcast_unqueued() - a request does not have to wait any longer
+ * @e:    engine
+ * @p:    page
+ * @node: who asks
+ *
+ * Context: engine lock held.
+ */
+void dsm_bcast_unqueued(struct dsm_engine *e, const struct dsm_page *p, u16 node)
+{
+	if (e->bcast && dsm_page_is_bcast(p))
+		heat_of(e, p)->queued &= ~bit(node);
+}
+
 /* Requests that wait together, nodes that ask in one interval, and those that did in the last one. */
 static bool is_wide(const struct dsm_engine *e, const struct dsm_heat *h)
 {

@@ -159,6 +159,8 @@ static inline void dsm_bcast_released(struct dsm_engine *e)
 
 /* A request of @node for the page has to wait; its answer follows by dsm_bcast_serve(). */
 void dsm_bcast_queued(struct dsm_engine *e, const struct dsm_page *p, u16 node);
+/* It waits no more, whatever its answer is. */
+void dsm_bcast_unqueued(struct dsm_engine *e, const struct dsm_page *p, u16 node);
 /* A request for the page, which has bytes: true: answered, its bytes are or were multicast. */
 bool dsm_bcast_serve(struct dsm_engine *e, struct dsm_page *p, const struct dsm_asker *to,
 		     struct dsm_actions *acts);

@@ -147,6 +147,9 @@ void dsm_page_serve_deferred(struct dsm_engine *e, struct dsm_request *q, struct
 	const struct dsm_asker to = dsm_page_asker(q);
 
 	dsm_pool_give(e, DSM_POOL_REQUEST, q);
-	if (p && dsm_engine_alive(e, to.node))
+	if (!p)
+		return;
+	dsm_bcast_unqueued(e, p, to.node);
+	if (dsm_engine_alive(e, to.node))
 		dsm_page_serve(e, p, &to, acts);
 }

@@ -299,9 +299,10 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 			 "bcast=adaptive needs fetch=copy: a home counts who asks, and what it sends is the page of one moment");
 		return -EINVAL;
 	}
-	if (p->bcast == DSM_BCAST_ADAPTIVE && (p->home == DSM_HOME_MIGRATE_BARRIER || p->predict)) {
+	if (p->bcast == DSM_BCAST_ADAPTIVE &&
+	    (p->home == DSM_HOME_MIGRATE || p->home == DSM_HOME_MIGRATE_BARRIER)) {
 		snprintf(why, why_bytes,
-			 "bcast=adaptive needs another home than migrate@barrier, and predict=off: a home that is to move says so with the page itself");
+			 "bcast=adaptive needs another home than migrate and migrate@barrier: a home that may move says so with the page itself");
 		return -EINVAL;
 	}
 	if (p->predict && p->home != DSM_HOME_MIGRATE) {

@@ -146,8 +146,8 @@ static inline bool dsm_policy_wants_atomics(const struct dsm_policy *p)
 }
 
 /*
- * Parse @text ("" = all defaults). On refusal -EINVAL (unknown word) or -EOPNOTSUPP (known, but not here or not
- * together with another) and one line in @why.
+ * Parse @text ("" = all defaults). On refusal, of an unknown word or of words that do not go together,
+ * -EINVAL and one line in @why.
  */
 int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 why_bytes);
 /* Can these nodes be members of a region of @pages? -EOPNOTSUPP and one line in @why if not. */

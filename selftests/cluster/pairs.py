@@ -109,8 +109,8 @@ def _is_legal(settings):
     home, bcast = settings["home"], settings["bcast"] == "adaptive"
     return not (home == "migrate" and (settings["diff"], settings["diffpath"]) != ("orig", "msg") or
                 home == "migrate" and settings["fetch"] == "read" or
-                home == "migrate@barrier" and (settings["metadata"] == "rdma" or bcast) or
-                bcast and (settings["fetch"] != "copy" or settings["predict"] == "on") or
+                home == "migrate@barrier" and settings["metadata"] == "rdma" or
+                bcast and (settings["fetch"] != "copy" or home.startswith("migrate")) or
                 settings["predict"] == "on" and home != "migrate")
 
 

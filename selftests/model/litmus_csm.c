@@ -246,8 +246,6 @@ static const struct policy policies[] = {
 	{ "cast", LITMUS_BCAST, OFTEN(as_cast) },
 	{ "castcsm", LITMUS_BCAST | LITMUS_CSM, OFTEN(as_cast) },
 	{ "castdir", LITMUS_BCAST | LITMUS_CSM | LITMUS_DIR, OFTEN(as_cast_more) },
-	{ "castdirmg", LITMUS_BCAST | LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE, OFTEN(as_cast_more) },
-	{ "castmg", LITMUS_BCAST | LITMUS_CSM | LITMUS_MIGRATE, OFTEN(as_cast_more) },
 	{ "hlrc", 0, OFTEN(as_own) },
 	{ "sync", LITMUS_SC | LITMUS_ORDERED, OFTEN(as_sc) },
 };

@@ -365,6 +365,23 @@ static void regions_without_it_take_none(void **state)
 	memory[1].hints = HINTS;
 }
 
+/* A request that waited, and was answered without bytes, is no reader that waits with the next one. */
+static void reg_answered_by_other_means_is_not_waiting_any_more(void **state)
+{
+	const struct dsm_asker to = { .node = 1, .owner = DSM_NO_NODE, .cast = true, .xid = 1 };
+	struct dsm_engine *e = world_engine(HOME);
+	struct dsm_page *p = world_touch(HOME, 0, true);
+
+	world_begin(HOME);
+	assert_true(dsm_page_defer(e, p, &to));
+	dsm_page_replay(e, p, &w.acts);
+	world_end(HOME);
+	world_run();
+	write_page(1);
+	read_page(2, 1);
+	assert_int_equal(SUM(bcast_pages), 0);
+}
+
 static void answers_that_were_not_asked_for_are_refused(void **state)
 {
 	const struct dsm_wire_page body = { .status = DSM_PAGE_STATUS_CAST, .ver = cpu_to_le64(1) };
@@ -388,6 +405,7 @@ int main(void)
 		TEST(second_reader_of_an_interval_makes_it_wide),
 		TEST(more_than_two_readers_last_time_make_it_wide),
 		TEST(one_reader_never_does),
+		TEST(reg_answered_by_other_means_is_not_waiting_any_more),
 		TEST(nodes_that_wait_together_make_it_wide),
 		TEST(lost_multicast_is_asked_for_by_itself),
 		TEST(no_message_answers_instead_of_the_multicast),

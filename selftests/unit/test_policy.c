@@ -207,7 +207,7 @@ struct refused {
 #define BCAST_FETCH \
 	"bcast=adaptive needs fetch=copy: a home counts who asks, and what it sends is the page of one moment"
 #define BCAST_HOME \
-	"bcast=adaptive needs another home than migrate@barrier, and predict=off: a home that is to move says so with the page itself"
+	"bcast=adaptive needs another home than migrate and migrate@barrier: a home that may move says so with the page itself"
 #define BCAST_SC \
 	"bcast=adaptive needs consistency=hlrc or cashmere: with sc a page comes with its right, to one node"
 #define DIFF(v) { "diff=" v, -EINVAL, "diff=" v ": use orig or pipe[:BYTES[:DEPTH]], 4096 to 65536 and 1 to 8" }
@@ -246,6 +246,7 @@ static const struct refused refusals[] = {
 	{ "home=rr,colour=red", -EINVAL, "unknown setting 'colour'; known: " KNOWN },
 	{ "home=rr,bcast=adaptive", -EINVAL, BCAST_FETCH }, { "hlrc-rdma,bcast=adaptive", -EINVAL, BCAST_FETCH },
 	{ "csm-none,fetch=copy,bcast=adaptive,home=migrate@barrier", -EINVAL, BCAST_HOME },
+	{ "csm-none-mg,fetch=copy,bcast=adaptive", -EINVAL, BCAST_HOME }, { "csm-adb,diff=orig,diffpath=msg,home=migrate", -EINVAL, BCAST_HOME },
 	{ "csm-none-mg,fetch=copy,bcast=adaptive,predict=on", -EINVAL, BCAST_HOME },
 	{ "csm-adb,fetch=nocopy", -EINVAL, BCAST_FETCH }, { "sc,bcast=adaptive", -EINVAL, BCAST_SC },
 	DIFF(""), DIFF("pip"), DIFF("pipes"), DIFF("pipe:"), DIFF("pipe::"), DIFF("pipe:4095"), DIFF("pipe:65537"),
