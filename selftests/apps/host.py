@@ -52,7 +52,7 @@ HINTING = ("barnes", "clu", "em3d", "fft", "gauss", "lu", "water-nsquared", "wat
 # Whose look at the result takes about as long as the work.
 LOOKING = ("em3d",)
 # How many lines about the work, where steps take so long that they have several.
-WORK_LINES = {"water-nsquared": 8}
+WORK_LINES = {"water-nsquared": 8, "barnes": 100, "ilink": 100}
 # What is found at every size, and at once: nothing was searched.
 ALL_SIZES = {"tsp": "input 0 0 -1 int"}
 # What compares with the run of one thread: all but those whose look at the result is enough.
@@ -67,6 +67,9 @@ TREES = (["--generations", "3"], ["--generations", "3", "--seed", "2"], ["--chil
 # Other numbers, for which the host is enough, and as how many ranks: with 64 workers one octant has more bodies than
 # two workers' shares.
 FURTHER = {"ilink": [(words, RANKS) for words in (LARGEST_TREE, *LARGE_TREES)],
+           # As many steps as they take, where values grow most.
+           "em3d": [(["--nodes", "300", "--degree", "1", "--iterations", "1000"], RANKS)],
+           "ocean": [(["--n", n, "--steps", "1000"], RANKS) for n in ("4", "16")],
            "barnes": [(["--spatial", "1", "--bodies", "32768", "--steps", "1", "--no-verify"], 32)]}
 
 

@@ -22,6 +22,16 @@ from bench.results import heading
 USER = os.path.join(TOP, "build/user")
 
 
+def empty_tables():
+    """A table that has none of the programs named is an error of the command line, and not an empty file."""
+    good = True
+    for words, status in ((["--table", "startx", "sor"], 2), (["--table", "diffs", "sor", "fft"], 2), (["nosuch"], 2)):
+        r = subprocess.run([os.path.join(TOP, "tools/bench/papers"), *words], capture_output=True, text=True, timeout=60,
+                           check=False)
+        good &= check(f"papers.nothing_of_{words[-1]}", r.returncode == status and words[-1] in r.stderr, f"{r}")
+    return good
+
+
 def results():
     """Checksums are compared, and what is no number is not as good as any."""
     read = programs.parse(printed("sum=00ff"))
@@ -403,7 +413,7 @@ def files():
 
 def main():
     """All of them; True if all was well."""
-    return all([results(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), members(),
+    return all([results(), empty_tables(), waits(), mended(), failed(), no_time(), sizes(), words(), theirs(), head(), taken(), members(),
                 checked_once(), replayed(), goalstests.goals(), goalstests.goals_rows(), goalstests.leading(), late(),
                 nodes(), lower(), files()])
 

@@ -39,6 +39,7 @@ CHANGED = (
     (("tsp",), "looking at the bound every 2^20 steps of a search"),
     (("ocean",), "grids of up to 128 intervals, at size small, by the first worker alone, and grids that begin where pages do"),
     (("barnes",), "bodies numbered along the tree"),
+    (("radix",), "workers' counts added up by all between barriers, not along a tree with flags"),
     (("water-nsquared", "water-spatial"), "places, forces and the rest of molecules in arrays of their own"),
     (("fft",), "rows in pieces of a page"),
     (("gauss",), "blocks of 32 rows at size small, each row from a new page"),

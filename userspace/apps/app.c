@@ -67,6 +67,11 @@ static double now_s(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+bool app_is_first(void)
+{
+	return !first.rank;
+}
+
 void *app_private(size_t count, size_t bytes)
 {
 	void *p;
@@ -190,7 +195,7 @@ static void print_help(void)
 	       "In brackets: the values of the three sizes.\n", THREADS_MAX);
 }
 
-_Noreturn static void usage(const char *fmt, ...)
+void app_usage(const char *fmt, ...)
 {
 	va_list args;
 
@@ -210,7 +215,7 @@ static long number(const char *name, const char *text, long min, long max)
 	errno = 0;
 	v = strtol(text, &end, 10);
 	if (errno || end == text || *end || v < min || v > max)
-		usage("%s: '%s' is no number from %ld to %ld", name, text, min, max);
+		app_usage("%s: '%s' is no number from %ld to %ld", name, text, min, max);
 	return v;
 }
 
@@ -221,7 +226,7 @@ static enum app_size size_by_name(const char *name)
 	for (i = 0; i < APP_SIZES; i++)
 		if (!strcmp(name, size_names[i]))
 			return (enum app_size)i;
-	usage("--size: '%s' is none of tiny, small, paper", name);
+	app_usage("--size: '%s' is none of tiny, small, paper", name);
 }
 
 /* Sizes first, whatever the order of the words: what is given explicitly holds over them. */
@@ -275,7 +280,7 @@ static void parse(int argc, char **argv)
 		}
 	}
 	if (optind < argc)
-		usage("'%s' is too much", argv[optind]);
+		app_usage("'%s' is too much", argv[optind]);
 	for (i = 0; i < count; i++)
 		if (!given[i])
 			*o[i].value = o[i].size[size];
@@ -286,7 +291,7 @@ static void check(unsigned int workers)
 	const char *wrong = program->check ? program->check(workers) : NULL;
 
 	if (wrong)
-		usage("%s", wrong);
+		app_usage("%s", wrong);
 }
 
 static void make_tables(void)

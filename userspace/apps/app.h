@@ -104,8 +104,13 @@ extern const struct app_program app_program;
 
 /* Ends the program with a line on stderr. */
 _Noreturn void app_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Likewise for wrong arguments, which --help tells more of. */
+_Noreturn void app_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A line for check(), right(), same() and tell() to return; valid until the next call. */
 const char *app_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* From layout() on: this process prints the result. */
+bool app_is_first(void);
 
 /* In layout() only: memory for @count things of @bytes each, from a new page on; never cleared. */
 void *app_alloc(size_t count, size_t bytes);

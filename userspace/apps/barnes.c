@@ -18,6 +18,7 @@
 #include "barnes.h"
 
 #define OPEN 0.6	/* largest side of a cell, by its distance, that acts as one body */
+#define PARTS 100	/* of a step, for those who wait */
 #define SOFT 0.025	/* softens the force between close bodies */
 #define DT 0.0125
 #define SAMPLES 64
@@ -260,10 +261,11 @@ static void work(const struct app_worker *w)
 		barnes_tree_hint(&b, workers);
 		take_bodies(&b);
 		app_barrier(w);	/* costs are read by all until here */
-		for (i = 0; i < b.owned; i++)
+		for (i = 0; i < b.owned; i++) {
 			find_pull(&barnes.body[b.own[i]], b.reach);
+			app_progress(w, step * PARTS + (long)((PARTS * (i + 1) + b.owned - 1) / b.owned), steps * PARTS);
+		}
 		app_barrier(w);
-		app_progress(w, step + 1, steps);
 	}
 	barnes_builder_end(&b);
 }

@@ -24,11 +24,14 @@ static struct state {
 	double *weight[KINDS];		/* likewise */
 } s;
 
+/* Values grow by 1.64 in each at most, as weights of a node add up to less than half; they must stay numbers. */
+#define STEPS_MAX 1000
+
 static const struct app_option options[] = {
 	{ "nodes", "nodes, half of them of each kind", &nodes, 4, 1 << 26, { 8000, 100000, 64000 } },
 	{ "degree", "neighbours of a node", &degree, 1, 1000, { 8, 60, 64 } },
 	{ "far", "percentage of neighbours that lie far away", &far_percent, 0, 100, { 10, 10, 10 } },
-	{ "iterations", "steps of both fields", &iterations, 1, 5000, { 10, 400, 100 } },
+	{ "iterations", "steps of both fields", &iterations, 1, STEPS_MAX, { 10, 400, 100 } },
 	{ 0 }
 };
 

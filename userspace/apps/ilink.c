@@ -21,6 +21,7 @@
 #define GAMETES (1 << ILINK_LOCI)	/* which of both haplotypes is handed down, at each locus */
 #define BETWEEN_MARKERS 0.1		/* recombination that is known */
 #define UNLINKED 0.5
+#define PARTS 100	/* of a family, for those who wait */
 
 static long generations, children, evaluations, linkage, seed;
 
@@ -80,6 +81,9 @@ static void make_tables(void)
 	size_t one, other;
 	int locus, mask;
 
+	/* Before any work, and not after it. */
+	if (linkage && app_is_first())
+		ilink_try_write();
 	free(person);
 	free(gamete);
 	free(frequency);
@@ -148,6 +152,7 @@ static void fill(const struct app_worker *w)
  * @parent: the one for whose genotypes factors are found
  * @part:   of each gamete, its chance
  * @to:     likewise by child, times the power of two that brings the likelihoods below the child near 1
+ * @done:   for app_progress(): parts of a family so far, of @total
  * @exponents: of these powers, summed up over the families so far; negated
  * @spouse: genotypes that the other parent can have
  * @spouses: their number
@@ -159,6 +164,7 @@ struct family {
 	double part[GAMETES];
 	double to[ILINK_CHILDREN_MAX][GAMETES];
 	long exponents;
+	long done, total;
 	unsigned int *spouse;
 	size_t spouses;
 	double *from;
@@ -247,17 +253,19 @@ static void peel(const struct app_worker *w, struct family *f, unsigned int *pos
 {
 	size_t person_at = (size_t)(f->parent - person) * genotypes;
 	size_t count = find_possible(f->parent, possible);
-	size_t i, end;
+	size_t begin, i, end;
 
 	f->spouses = find_possible(&person[f->parent->spouse], f->spouse);
 	scale(f);
-	app_share(count, w->id, w->count, &i, &end);
-	for (; i < end; i++) {
+	app_share(count, w->id, w->count, &begin, &end);
+	for (i = begin; i < end; i++) {
 		size_t g = possible[i];
 
 		find_from(f, g);
 		s.like[person_at + g] = s.seen[person_at + g] * sum_spouse(f);
+		app_progress(w, f->done + (long)((PARTS * (i + 1 - begin) + end - begin - 1) / (end - begin)), f->total);
 	}
+	f->done += PARTS;
 	app_barrier(w);
 }
 
@@ -289,9 +297,12 @@ static void work(const struct app_worker *w)
 		.from = app_private((size_t)children * haplotypes, sizeof(*f.from)),
 	};
 	double low = 0.001, high = UNLINKED, theta[2], like[2] = { 0, 0 };
+	size_t p;
 	long i;
 	int next;
 
+	for (p = 0; p < persons; p++)
+		f.total += person[p].children ? PARTS * (evaluations + 1) : 0;
 	for (i = 0; i <= evaluations; i++) {
 		/* Of two points inside, the better one stays and is the other end's point of the rest. */
 		if (i >= 2 && like[0] > like[1]) {
@@ -317,7 +328,6 @@ static void work(const struct app_worker *w)
 			s.theta[i] = i < evaluations ? theta[next] : UNLINKED;
 			s.result[i] = like[next];
 		}
-		app_progress(w, i + 1, evaluations + 1);
 	}
 	free(f.from);
 	free(f.spouse);

@@ -61,7 +61,8 @@ int ilink_exponent(const double *like, size_t count);
 /* The logarithm of the likelihood of all that was seen at one locus, whatever the others are. */
 double ilink_single(const struct person *person, size_t count, int locus);
 
-/* linkage.c: writes pedfile.dat and datafile.dat of LINKAGE into the working directory. */
+/* linkage.c: pedfile.dat and datafile.dat of LINKAGE in the working directory. Both end the program if they cannot be written. */
+void ilink_try_write(void);
 void ilink_write(const struct person *person, size_t count, double theta, double between_markers);
 
 #endif

@@ -30,6 +30,22 @@ static void finish(FILE *f, const char *path)
 		app_die("%s: cannot be written", path);
 }
 
+/* Leaves what is there as it is. */
+static void try_write(const char *path)
+{
+	FILE *f = fopen(path, "a");
+
+	if (!f)
+		app_die("%s: %s", path, strerror(errno));
+	fclose(f);
+}
+
+void ilink_try_write(void)
+{
+	try_write(PEDFILE);
+	try_write(DATAFILE);
+}
+
 /* A person's number in the files; 0: nobody. */
 static int number(int i)
 {

@@ -14,7 +14,7 @@ void memory_open(const char *region, struct app_worker *first)
 {
 	(void)region;
 	if (first->threads != 1)
-		app_die("this program was built without dsm: it has one thread");
+		app_usage("this program was built without dsm: it has one thread");
 }
 
 void *memory_at(size_t offset, size_t bytes)
