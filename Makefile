@@ -10,7 +10,7 @@ endif
 
 BUILD := $(CURDIR)/build
 O := $(BUILD)/user
-PREFIX ?= /usr/local
+include tools/setup/paths.mk
 export PREFIX
 
 PARTS := userspace userspace/apps tools/dsmctl tools/dsmrun tools/bench

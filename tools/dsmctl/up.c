@@ -90,6 +90,8 @@ static int read_hosts(const char *path, struct host *hosts, int *count)
 		}
 		(*count)++;
 	}
+	if (!ret && ferror(f))
+		ret = fail("%s: %s", path, strerror(errno));
 	free(line);
 	fclose(f);
 	if (!ret && !*count)
@@ -142,11 +144,16 @@ static int run_here(const struct host *host, const char *command)
 	return ret;
 }
 
+/* DOUBT: it may have been done all the same, as what did it was ended, or the connection to it was. */
+enum end { DONE, REFUSED, DOUBT };
+
+#define SSH_FAILED 255
+
 /*
  * A subcommand of ours on a host; its words are checked addresses and numbers, as the other machine's
- * shell reads them. True if it succeeded.
+ * shell reads them.
  */
-static bool run_on(const struct host *host, const char *subcommand)
+static enum end run_on(const struct host *host, const char *subcommand)
 {
 	char command[300];
 	int status;
@@ -161,21 +168,28 @@ static bool run_on(const struct host *host, const char *subcommand)
 	}
 	fflush(stdout);
 	pid = fork();
-	if (pid < 0)
-		return fail("fork: %s", strerror(errno)) == 0;
+	if (pid < 0) {
+		fail("fork: %s", strerror(errno));
+		return REFUSED;
+	}
 	if (!pid) {
 		on_stop(SIG_DFL);
+		signal(SIGPIPE, SIG_DFL);
 		if (!host->here)
 			become_ssh(host, command);
 		_exit(run_here(host, subcommand));
 	}
 	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return fail("waitpid: %s", strerror(errno)) == 0;
-	return WIFEXITED(status) && !WEXITSTATUS(status);
+		if (errno != EINTR) {
+			fail("waitpid: %s", strerror(errno));
+			return DOUBT;
+		}
+	if (!WIFEXITED(status) || WEXITSTATUS(status) == SSH_FAILED)
+		return DOUBT;
+	return WEXITSTATUS(status) ? REFUSED : DONE;
 }
 
-static bool join(const struct host *hosts, int node)
+static enum end join(const struct host *hosts, int node)
 {
 	char command[256];
 	int used;
@@ -190,8 +204,9 @@ static bool join(const struct host *hosts, int node)
 int cmd_up(int argc, char **argv)
 {
 	struct host hosts[HOSTS_MAX];
-	int count = 0;
-	int ret, up;
+	enum end end = DONE;
+	int count = 0, up = 0;
+	int ret;
 
 	if (argc != 2)
 		return usage("up", "one HOSTFILE is needed");
@@ -200,22 +215,23 @@ int cmd_up(int argc, char **argv)
 		return ret;
 	/* Who started this may ignore it: then it could not be told how ssh ended. */
 	signal(SIGCHLD, SIG_DFL);
+	/* Who reads what this prints may go, but then those that joined leave again. */
+	signal(SIGPIPE, SIG_IGN);
 	on_stop(stop);
-	for (up = 0; up < count && !stopped; up++)
-		if (!join(hosts, up))
-			break;
-	if (up == count && !stopped) {
-		printf("%d nodes are up\n", count);
-		return 0;
+	while (up < count && !stopped && end == DONE && !ferror(stdout)) {
+		end = join(hosts, up);
+		up += end == DONE;
 	}
+	if (up == count && !stopped && printf("%d nodes are up\n", count) > 0 && !fflush(stdout) && !ferror(stdout))
+		return 0;
 	if (stopped)
 		fail("stopped by signal %d. Those that joined leave again", (int)stopped);
+	else if (end == DONE)
+		fail("what this prints cannot be written. Those that joined leave again");
 	else
 		fail("%s did not join; see above%s", hosts[up].line.name, up ? ". Those that joined just now leave again" : "");
-	/* Who was about to join may have. */
 	ret = stopped ? 128 + stopped : EXIT_FAILURE;
-	if (stopped && up < count)
-		up++;
+	up += end == DOUBT;
 	on_stop(SIG_IGN);
 	while (up--)
 		run_on(&hosts[up], "leave");
@@ -246,7 +262,7 @@ int cmd_down(int argc, char **argv)
 		return ret;
 	/* The first, which the others joined, last. What one refuses to lose, all keep. */
 	for (i = count; i--;) {
-		if (run_on(&hosts[i], force ? "leave --force" : "leave"))
+		if (run_on(&hosts[i], force ? "leave --force" : "leave") == DONE)
 			left++;
 		else if (!force)
 			break;

@@ -47,7 +47,7 @@ static int add_host(struct plan *plan, const char *name, uint32_t addr)
 	strcpy(h->name, name);
 	/* Another user of this machine is reached over ssh. */
 	h->local = !strchr(name, '@') &&
-		   (!strcmp(name, "localhost") || is_same_host(name, own) || (addr && is_own_address(addr)));
+		   (!strcmp(name, "localhost") || (addr ? is_own_address(addr) : is_same_host(name, own)));
 	plan->host_count++;
 	return 0;
 }
@@ -98,6 +98,10 @@ int hosts_from_file(struct plan *plan, const char *path)
 			continue;
 		fprintf(stderr, "dsmrun: %s:%d: \"%s\" is no [USER@]HOST [ADDR[:PORT]] with an IPv4 address\n", path,
 			number, line);
+		ret = EXIT_FAILURE;
+	}
+	if (!ret && ferror(f)) {
+		fprintf(stderr, "dsmrun: %s: %s\n", path, strerror(errno));
 		ret = EXIT_FAILURE;
 	}
 	free(line);

@@ -9,6 +9,7 @@
  * number of ranks, DSM_LOCAL_NODE or "", program, arguments), then lines. So no shell reads any argument.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,12 +19,14 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dsmrun.h"
 
 /* From SIGTERM to SIGKILL for a program that nobody waits for any more. */
 #define GRACE_MS 5000
+#define LOOK_MS 20
 #define FIXED_STRINGS 4
 
 static void say_line(const char *line)
@@ -117,20 +120,70 @@ static void forward(pid_t pid, const char *text, ssize_t len)
 	}
 }
 
-/* Whether the program has ended, and how. Then, if nobody waits for it, its children end too. */
-static bool has_ended(pid_t pid, bool alone, int *status)
+/* Not waited for yet: its number, which is that of the group, still is its own. */
+static bool has_ended(pid_t pid)
 {
 	siginfo_t info = { 0 };
 
-	/* Not waited for yet: its number, which is that of the group, still is its own. */
-	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != pid)
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}
+
+/* Is there anybody in the group but its leader, which has ended? */
+static bool has_others(pid_t group)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *e;
+	bool found = false;
+
+	while (processes && !found && (e = readdir(processes))) {
+		pid_t pid = (pid_t)atol(e->d_name);
+
+		found = pid > 0 && pid != group && getpgid(pid) == group;
+	}
+	if (processes)
+		closedir(processes);
+	return found;
+}
+
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int take_status(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		return EXIT_FAILURE;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A signal for us, or the end of a child: true if that is the program's. */
+static bool handle_signal(pid_t pid, int sigfd)
+{
+	struct signalfd_siginfo info;
+
+	if (read(sigfd, &info, sizeof(info)) != sizeof(info))
 		return false;
-	if (alone)
-		kill(-pid, SIGKILL);
-	if (waitpid(pid, status, 0) != pid)
-		return false;
-	*status = WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
-	return true;
+	if (info.ssi_signo != SIGCHLD)
+		kill(-pid, (int)info.ssi_signo);
+	return has_ended(pid);
+}
+
+/* Nobody waits for the program any more: all of it ends, what does not within some time is killed. Returns its status. */
+static int end(pid_t pid)
+{
+	long until = now_ms() + GRACE_MS;
+
+	kill(-pid, SIGTERM);
+	while (now_ms() < until && (!has_ended(pid) || has_others(pid)))
+		poll(NULL, 0, LOOK_MS);
+	kill(-pid, SIGKILL);
+	return take_status(pid);
 }
 
 /* Returns the program's exit status. */
@@ -138,39 +191,23 @@ static int look_after(pid_t pid, int sigfd)
 {
 	struct pollfd fds[2] = { { .fd = STDIN_FILENO, .events = POLLIN },
 				 { .fd = sigfd, .events = POLLIN } };
-	int timeout_ms = -1;
-	int status;
 
 	for (;;) {
-		int events = poll(fds, 2, timeout_ms);
-		struct signalfd_siginfo info;
 		char text[64];
 		ssize_t got;
 
-		if (!events) {
-			kill(-pid, SIGKILL);
-			timeout_ms = -1;
+		if (poll(fds, 2, -1) < 0)
 			continue;
-		}
-		if (events < 0)
-			continue;
-		if (fds[1].revents && read(sigfd, &info, sizeof(info)) == sizeof(info)) {
-			if (info.ssi_signo != SIGCHLD)
-				kill(-pid, (int)info.ssi_signo);
-			else if (has_ended(pid, fds[0].fd < 0, &status))
-				return status;
-		}
+		if (fds[1].revents && handle_signal(pid, sigfd))
+			return take_status(pid);
 		if (!fds[0].revents)
 			continue;
 		got = read(STDIN_FILENO, text, sizeof(text));
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got <= 0)
+			return end(pid);
 		forward(pid, text, got);
-		if (got <= 0) {
-			fds[0].fd = -1;
-			kill(-pid, SIGTERM);
-			timeout_ms = GRACE_MS;
-		}
 	}
 }
 

@@ -7,6 +7,7 @@
  * signals over ssh's standard input; see keep.c.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "dsmrun.h"
 
 #define SSH_WORDS_MAX 32
+#define FAMILY_MAX 1024
 
 /*
  * Many ssh at once cannot ask, and are in no group that may: BatchMode. A machine that is off or dies
@@ -231,6 +233,55 @@ int spawn(const struct plan *plan, struct child *child)
 	return 0;
 }
 
+/* A process and all that descend from it, parents first. */
+struct family {
+	pid_t pid[FAMILY_MAX];
+	int count;
+};
+
+static void find_children(struct family *all, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	int pid;
+
+	while (f && all->count < FAMILY_MAX && fscanf(f, "%d", &pid) == 1)
+		all->pid[all->count++] = pid;
+	if (f)
+		fclose(f);
+}
+
+static void find_family(struct family *all, pid_t first)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *threads;
+	int i;
+
+	all->pid[0] = first;
+	all->count = 1;
+	for (i = 0; i < all->count; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/task", all->pid[i]);
+		threads = opendir(path);
+		while (threads && (e = readdir(threads))) {
+			snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", all->pid[i], e->d_name);
+			find_children(all, path);
+		}
+		if (threads)
+			closedir(threads);
+	}
+}
+
+/* In whose group others are, which are not to have the signal. All are found before any ends: then its children are another's. */
+static void signal_family(pid_t first, int sig)
+{
+	struct family all;
+	int i;
+
+	find_family(&all, first);
+	for (i = 0; i < all.count; i++)
+		kill(all.pid[i], sig);
+}
+
 void child_signal(const struct child *child, int sig, bool from_terminal)
 {
 	const char *name = sig == SIGINT ? "INT\n" : sig == SIGHUP ? "HUP\n" : "TERM\n";
@@ -239,7 +290,7 @@ void child_signal(const struct child *child, int sig, bool from_terminal)
 		return;
 	if (child->in_our_group) {
 		if (!from_terminal)
-			kill(child->pid, sig);
+			signal_family(child->pid, sig);
 	} else if (child->host->local) {
 		kill(-child->pid, sig);
 	} else if (!child->ready || write(child->control, name, strlen(name)) < 0) {

@@ -7,6 +7,7 @@ what a run adds (the module, libdsm, dsmctl, the program with its libraries) is 
 archive appended to it. Nothing needs root, and no tool but gcc, ldd and modprobe is called.
 """
 import fcntl
+import functools
 import hashlib
 import lzma
 import os
@@ -147,6 +148,16 @@ def module_name(path):
     return os.path.basename(path).split(".ko")[0]
 
 
+@functools.cache
+def busybox():
+    """A static one: of this machine, or of its package, which cannot be installed beside another."""
+    r = subprocess.run([os.path.join(kernels.TOP, "tools/setup/unpacked"), "busybox"], stdout=subprocess.PIPE, text=True,
+                       check=False)
+    if r.returncode:
+        raise kernels.KernelError("the guests need a static busybox: `tools/setup/need guest`")
+    return r.stdout.strip()
+
+
 def _base_entries(kernel):
     """Everything the base holds, as (kind, guest path, source or bytes)."""
     archive = Archive()
@@ -154,13 +165,12 @@ def _base_entries(kernel):
         archive.directory(d, 0o1777 if d.endswith("tmp") else 0o755)
     archive.file(os.path.join(HERE, "guest-init"), "/init", 0o755)
     archive.file(host_tool("agent.c", "-static"), "/sbin/agent", 0o755)
-    for path in ("/bin/busybox", *PROVIDERS):
+    for path in PROVIDERS:
         if not os.path.exists(path):
             raise kernels.KernelError(f"the guests need {path}: `tools/setup/need guest`")
-    archive.file("/bin/busybox", "/bin/busybox", 0o755)
+    archive.file(busybox(), "/bin/busybox", 0o755)
     archive.link("/bin/sh", "busybox")
-    applets = subprocess.run(["/bin/busybox", "--list"], capture_output=True, text=True,
-                             check=True).stdout.split()
+    applets = subprocess.run([busybox(), "--list"], capture_output=True, text=True, check=True).stdout.split()
     for applet in applets:
         archive.link("/busybox/" + applet, "/bin/busybox")
     archive.data("/etc/passwd", b"root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000::/tmp:/bin/sh\n")
@@ -188,7 +198,7 @@ def base(kernel):
     """Path of the cached base archive for a kernel; made when its inputs have changed."""
     seen = hashlib.sha256()
     inputs = [os.path.join(HERE, f) for f in ("image.py", "agent.c", "guest-init")]
-    inputs += ["/bin/busybox", kernel.image]
+    inputs += [busybox(), kernel.image]
     inputs += [shutil.which(t, path=SEARCH) or t for t in BASE_TOOLS]
     for path in inputs:
         st = os.stat(path) if os.path.exists(path) else None
