@@ -193,7 +193,7 @@ static void take_request(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_
 {
 	int err;
 
-	if (atomic_read(&n->calls.waiting[from]) < DSM_CONTROL_PER_NODE) {
+	if (atomic_read(&n->calls.waiting[from]) < dsm_control_limit(msg->op, le64_to_cpu(msg->members))) {
 		queue_request(n, from, xid, msg);
 		return;
 	}
@@ -305,12 +305,10 @@ static int have_applied(struct dsm_node *n, u16 node, const struct dsm_wire_cont
  */
 int dsm_control_broadcast(struct dsm_node *n, struct dsm_wire_control *request, u8 op, u64 *done)
 {
-	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL);
+	struct dsm_wire_control *msg = kmalloc(sizeof(*msg), GFP_KERNEL | __GFP_NOFAIL);
 	u64 members = READ_ONCE(n->joined);
 	int err = 0;
 
-	if (!msg)
-		return -ENOMEM;
 	for (*done = 0; members && (!err || op == DSM_CONTROL_MEMBERS); members &= members - 1) {
 		u16 node = __ffs64(members);
 		int refusal = have_applied(n, node, request, op, msg);
@@ -340,9 +338,7 @@ static void undo_broadcast(struct dsm_node *n, const struct dsm_wire_control *re
 	while (done) {
 		u16 node = fls64(done) - 1;
 
-		*msg = *request;
-		msg->op = op;
-		dsm_control_call(n, node, msg);
+		have_applied(n, node, request, op, msg);
 		done &= ~BIT_ULL(node);
 	}
 	kfree(msg);

@@ -13,8 +13,11 @@
 static void remove_doomed(struct work_struct *work)
 {
 	struct dsm_region *r = container_of(work, struct dsm_region, going);
+	bool claimed = atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, DSM_OPENS_GOING) == DSM_OPENS_ENDING;
 
-	if (atomic_cmpxchg(&r->opens, DSM_OPENS_ENDING, DSM_OPENS_GOING) == DSM_OPENS_ENDING)
+	/* The work's reference; the table's stays until it is removed, here or by who has claimed it. */
+	dsm_node_region_put(r);
+	if (claimed)
 		dsm_region_remove(r);
 }
 
@@ -44,8 +47,11 @@ void dsm_region_doom(struct dsm_region *r)
 void dsm_region_closed(struct dsm_region *r)
 {
 	/* Pairs with the release in dsm_region_doom(). */
-	if (smp_load_acquire(&r->doomed) && !atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING))
-		queue_work(r->node->control_wq, &r->going);
+	if (!smp_load_acquire(&r->doomed) || atomic_cmpxchg(&r->opens, 0, DSM_OPENS_ENDING))
+		return;
+	/* Whoever claims it now finds nothing to cancel yet: it waits for the work instead. */
+	kref_get(&r->ref);
+	queue_work(r->node->control_wq, &r->going);
 }
 
 /**
@@ -60,7 +66,7 @@ bool dsm_region_claim(struct dsm_region *r)
 	if (atomic_xchg(&r->opens, DSM_OPENS_GOING) == DSM_OPENS_GOING)
 		return false;
 	/* It may still be queued, and finds that it is too late. */
-	if (smp_load_acquire(&r->doomed))	/* Pairs with the release in dsm_region_doom(). */
-		cancel_work_sync(&r->going);
+	if (smp_load_acquire(&r->doomed) && cancel_work_sync(&r->going))	/* Pairs with the release in dsm_region_doom(). */
+		dsm_node_region_put(r);
 	return true;
 }

@@ -32,6 +32,7 @@ u64 dsm_place_find(struct dsm_node *n, u64 pages)
 
 	mutex_lock(&n->regions_lock);
 	while (moved) {
+		cond_resched();
 		moved = false;
 		xa_for_each(&n->regions, id, r) {
 			u64 end = r->addr + ALIGN(r->pages << PAGE_SHIFT, PLACE_ALIGN);

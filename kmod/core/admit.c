@@ -51,6 +51,21 @@ static bool is_applied(u8 op, u64 list)
 	}
 }
 
+/**
+ * dsm_control_limit() - so many requests of one node may be under way for this one to be taken
+ * @op:   enum dsm_control_op
+ * @list: the members it names
+ *
+ * What is decided has to be carried out however many questions the coordinator's users have under way; it comes one at a time.
+ *
+ * Context: any.
+ * Return: a number.
+ */
+u32 dsm_control_limit(u8 op, u64 list)
+{
+	return DSM_CONTROL_PER_NODE + (is_applied(op, list) ? DSM_CONTROL_DECISIONS : 0);
+}
+
 static u16 lowest(u64 nodes)
 {
 	u16 n = 0;

@@ -10,6 +10,9 @@
 
 /* Control requests of one peer that are kept at most: an open a thread, and some. */
 #define DSM_CONTROL_PER_NODE 2048u
+/* And what a coordinator has decided, beyond these. */
+#define DSM_CONTROL_DECISIONS 16u
+u32 dsm_control_limit(u8 op, u64 list);
 
 /* Only the coordinator answers it; one at a time. */
 bool dsm_control_decides(u8 op);

@@ -288,7 +288,7 @@ static struct dsm_net *net_alloc(const struct dsm_net_config *cfg, const struct 
 	timing_init(net);
 	net->wq = alloc_workqueue("dsm_net", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	net->slow_wq = alloc_workqueue("dsm_net_slow", WQ_UNBOUND, 0);
-	net->beat_wq = alloc_workqueue("dsm_beat", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	net->beat_wq = alloc_workqueue("dsm_beat", WQ_UNBOUND | WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
 	return net;
 }
 

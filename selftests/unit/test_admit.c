@@ -83,6 +83,18 @@ static void orders_are_taken_from_the_coordinator_only(void **state)
 		}
 }
 
+/* However many questions a coordinator's users have under way. */
+static void reg_decisions_are_taken_beyond_the_limit(void **state)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(applied); i++)
+		assert_true(dsm_control_limit(applied[i], NODES(2)) > DSM_CONTROL_PER_NODE);
+	assert_int_equal(dsm_control_limit(DSM_CONTROL_MEMBERS, 0), DSM_CONTROL_PER_NODE);
+	assert_int_equal(dsm_control_limit(DSM_CONTROL_CLAIM, 0), DSM_CONTROL_PER_NODE);
+	assert_int_equal(dsm_control_limit(DSM_CONTROL_CREATE, 0), DSM_CONTROL_PER_NODE);
+}
+
 static void questions_are_answered_to_anyone(void **state)
 {
 	u16 from;
@@ -100,6 +112,7 @@ int main(void)
 		cmocka_unit_test(every_request_is_decided_or_applied_or_only_asks),
 		cmocka_unit_test(decisions_are_asked_of_the_coordinator_only),
 		cmocka_unit_test(orders_are_taken_from_the_coordinator_only),
+		cmocka_unit_test(reg_decisions_are_taken_beyond_the_limit),
 		cmocka_unit_test(questions_are_answered_to_anyone),
 	};
 
