@@ -446,6 +446,8 @@ static int decide_create(struct dsm_node *n, struct dsm_wire_control *msg)
 		dsm_node_region_put(r);
 		return say(msg, -EEXIST, "a region of this name exists; see dsmctl region list");
 	}
+	if (dsm_place_has_too_many(n, make_kuid(&init_user_ns, le32_to_cpu(d->uid))))
+		return say(msg, -EDQUOT, "this user has as many regions as one may have; destroy some, or raise regions_per_user of dsm.ko");
 	if (!addr)
 		addr = dsm_place_find(n, pages);
 	else if (!dsm_place_is_free(n, addr, pages))

@@ -36,6 +36,7 @@ int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 /* place.c: address for a region of @pages that overlaps no other; 0: none left. */
 u64 dsm_place_find(struct dsm_node *n, u64 pages);
 bool dsm_place_is_free(struct dsm_node *n, u64 addr, u64 pages);
+bool dsm_place_has_too_many(struct dsm_node *n, kuid_t owner);
 bool dsm_place_is_sound(const char *name, u64 addr, u64 pages);
 
 /* Answer and free; free without one. */

@@ -109,6 +109,11 @@ module_param_named(locks_per_user, dsm_param_locks_per_user, uint, 0644);
 MODULE_PARM_DESC(locks_per_user,
 		 "locks one user may hold or wait for, and commands of io_uring pending, at once on this machine (default: 1048576)");
 
+unsigned int dsm_param_regions_per_user = 1024;
+module_param_named(regions_per_user, dsm_param_regions_per_user, uint, 0644);
+MODULE_PARM_DESC(regions_per_user,
+		 "regions one user may have in the cluster, root any number; that of the node that decides (default: 1024)");
+
 static unsigned long default_mib = 256;
 module_param(default_mib, ulong, 0444);
 MODULE_PARM_DESC(default_mib,

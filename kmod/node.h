@@ -277,6 +277,7 @@ int dsm_param_poll_show(char *buf);
 /* Spinning against sleeping, as measured (spin.c). */
 int dsm_spin_show(char *buf);
 extern unsigned int dsm_param_locks_per_user;
+extern unsigned int dsm_param_regions_per_user;
 extern unsigned int dsm_param_lock_cap;
 extern unsigned int dsm_param_barrier_fanout;
 extern unsigned int dsm_param_twins_max;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Where regions are mapped: address ranges that no other region uses, the same on every node; and what they may be called.
+ * Where regions are mapped: address ranges that no other region uses, the same on every node; what they may be called, and how
+ * many a user may have.
  * Reserves nothing: the coordinator decides one request at a time.
  */
 #include "control.h"
@@ -90,4 +91,29 @@ bool dsm_place_is_free(struct dsm_node *n, u64 addr, u64 pages)
 			free = false;
 	mutex_unlock(&n->regions_lock);
 	return free;
+}
+
+/**
+ * dsm_place_has_too_many() - has a user as many regions as one may have?
+ * @n:     node that decides
+ * @owner: user
+ *
+ * Each takes memory on every node, which is charged to nobody.
+ *
+ * Context: process.
+ * Return: false for root.
+ */
+bool dsm_place_has_too_many(struct dsm_node *n, kuid_t owner)
+{
+	struct dsm_region *r;
+	unsigned long id;
+	unsigned int count = 0;
+
+	if (uid_eq(owner, GLOBAL_ROOT_UID))
+		return false;
+	mutex_lock(&n->regions_lock);
+	xa_for_each(&n->regions, id, r)
+		count += uid_eq(r->owner, owner);
+	mutex_unlock(&n->regions_lock);
+	return count >= READ_ONCE(dsm_param_regions_per_user);
 }

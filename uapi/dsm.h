@@ -81,9 +81,10 @@ struct dsm_ioc_leave {
 /*
  * Create a region on all nodes. -EEXIST name taken, -EFBIG
  * too large, -EADDRINUSE @addr overlaps another region's, -ENOSPC no address range of this size is left,
- * -EINVAL or -EOPNOTSUPP the policy (named in errtxt), -EDQUOT a node is asked too much at once, -EPERM
- * another's uid, -ENOTCONN in no cluster, -EHOSTDOWN a member is lost, -EAGAIN one is that decided about regions, try
- * again, -ENETDOWN a member's network device is down (sync=rdma, metadata=rdma), -ENOMEM, -EINTR.
+ * -EINVAL or -EOPNOTSUPP the policy (named in errtxt), -EDQUOT a node is asked too much at once, or the owner has
+ * regions_per_user regions (named in errtxt), -EPERM another's uid, -ENOTCONN in no cluster, -EHOSTDOWN a member is lost,
+ * -EAGAIN one is that decided about regions, try again, -ENETDOWN a member's network device is down (sync=rdma,
+ * metadata=rdma), -ENOMEM, -EINTR.
  */
 struct dsm_ioc_region {
 	__u32 size;

@@ -248,6 +248,35 @@ def another_users_region(c):
                 node.check(["chgrp", "root", "/dev/dsm"])
 
 
+MOST_REGIONS = "/sys/module/dsm/parameters/regions_per_user"
+
+
+def regions_per_user(c):
+    """A user at the limit of the node that decides is told so, wherever it asks; root is not held to it."""
+    decides, other = c.nodes[:2]
+    usual = decides.read(MOST_REGIONS).strip()
+    for node in (decides, other):
+        node.check(["chgrp", "user", "/dev/dsm"])
+    try:
+        decides.sh(f"echo 2 >{MOST_REGIONS}")
+        for node, name in ((decides, "own-1"), (other, "own-2")):
+            node.check(by_user(f"dsmctl region create {name} 1M"))
+        for node in (decides, other):
+            r = node.run(by_user("dsmctl region create own-3 1M"))
+            expect(r.status == 1 and "destroy some" in r.err and "regions_per_user" in r.err, f"a third: {r}")
+        with region(c, "1M"):
+            pass
+        # What it gives up it can have again.
+        other.check(by_user("dsmctl region destroy own-1"))
+        other.check(by_user("dsmctl region create own-3 1M"))
+    finally:
+        decides.sh(f"echo {usual} >{MOST_REGIONS}")
+        for node in (decides, other):
+            node.check(["chgrp", "root", "/dev/dsm"])
+    for name in ("own-2", "own-3"):
+        decides.check(["dsmctl", "region", "destroy", name])
+
+
 def default_sizes(node):
     """MiB of /dev/dsm and of /dev/dsm-heap, as a node lists them."""
     listed = json.loads(node.check(["dsmctl", "region", "list", "--json"]).out)
