@@ -25,10 +25,10 @@ USER = os.path.join(TOP, "build/user")
 def empty_tables():
     """A table that has none of the programs named is an error of the command line, and not an empty file."""
     good = True
-    for words, status in ((["--table", "startx", "sor"], 2), (["--table", "diffs", "sor", "fft"], 2), (["nosuch"], 2)):
+    for words in (["--table", "startx", "sor"], ["--table", "diffs", "sor", "fft"], ["nosuch"]):
         r = subprocess.run([os.path.join(TOP, "tools/bench/papers"), *words], capture_output=True, text=True, timeout=60,
                            check=False)
-        good &= check(f"papers.nothing_of_{words[-1]}", r.returncode == status and words[-1] in r.stderr, f"{r}")
+        good &= check(f"papers.nothing_of_{words[-1]}", r.returncode == 2 and words[-1] in r.stderr, f"{r}")
     return good
 
 

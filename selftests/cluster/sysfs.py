@@ -104,7 +104,7 @@ def say_the_same(node, name, found):
 def attributes_out_of_a_cluster(c):
     """What only a member knows is ENOTCONN before it joins; a peer that left stays, with the reason."""
     stays, goes = c.nodes[:2]
-    number = status(goes)["node_id"] if "node_id" in status(goes) else goes.index
+    number = status(goes)["node"]
     leave(goes)
     try:
         for what in NEEDS_A_CLUSTER:

@@ -9,7 +9,6 @@
  * number of ranks, DSM_LOCAL_NODE or "", program, arguments), then lines. So no shell reads any argument.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,7 +26,6 @@
 
 /* From SIGTERM to SIGKILL for a program that nobody waits for any more. */
 #define GRACE_MS 5000
-#define LOOK_MS 20
 #define FIXED_STRINGS 4
 
 static void say_line(const char *line)
@@ -120,29 +119,21 @@ static void forward(pid_t pid, const char *text, ssize_t len)
 	}
 }
 
-/* Not waited for yet: its number, which is that of the group, still is its own. */
+/*
+ * Has the program ended? It is not waited for yet, so its number, which is that of the group, still is its own. Those that it
+ * left behind are ours (PR_SET_CHILD_SUBREAPER).
+ */
 static bool has_ended(pid_t pid)
 {
-	siginfo_t info = { 0 };
+	for (;;) {
+		siginfo_t info = { 0 };
 
-	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
-}
-
-/* Is there anybody in the group but its leader, which has ended? */
-static bool has_others(pid_t group)
-{
-	DIR *processes = opendir("/proc");
-	struct dirent *e;
-	bool found = false;
-
-	while (processes && !found && (e = readdir(processes))) {
-		pid_t pid = (pid_t)atol(e->d_name);
-
-		found = pid > 0 && pid != group && getpgid(pid) == group;
+		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || !info.si_pid)
+			return false;
+		if (info.si_pid == pid)
+			return true;
+		waitpid(info.si_pid, NULL, 0);
 	}
-	if (processes)
-		closedir(processes);
-	return found;
 }
 
 static long now_ms(void)
@@ -153,13 +144,16 @@ static long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static int in_shell_words(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 static int take_status(pid_t pid)
 {
 	int status;
 
-	if (waitpid(pid, &status, 0) != pid)
-		return EXIT_FAILURE;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return waitpid(pid, &status, 0) == pid ? in_shell_words(status) : EXIT_FAILURE;
 }
 
 /* A signal for us, or the end of a child: true if that is the program's. */
@@ -174,16 +168,29 @@ static bool handle_signal(pid_t pid, int sigfd)
 	return has_ended(pid);
 }
 
-/* Nobody waits for the program any more: all of it ends, what does not within some time is killed. Returns its status. */
-static int end(pid_t pid)
+/* Nobody waits for the program any more: all of its group ends, what does not within some time is killed. Returns its status. */
+static int end(pid_t pid, int sigfd)
 {
-	long until = now_ms() + GRACE_MS;
+	struct pollfd child = { .fd = sigfd, .events = POLLIN };
+	long until = now_ms() + GRACE_MS, left;
+	int status, ended = EXIT_FAILURE;
+	struct signalfd_siginfo info;
+	pid_t who;
 
 	kill(-pid, SIGTERM);
-	while (now_ms() < until && (!has_ended(pid) || has_others(pid)))
-		poll(NULL, 0, LOOK_MS);
-	kill(-pid, SIGKILL);
-	return take_status(pid);
+	for (;;) {
+		while ((who = waitpid(-pid, &status, WNOHANG)) > 0)
+			if (who == pid)
+				ended = in_shell_words(status);
+		/* As long as one is left the group's number is its own. */
+		if (who < 0)
+			return ended;
+		left = until - now_ms();
+		if (left <= 0)
+			kill(-pid, SIGKILL);
+		if (poll(&child, 1, left > 0 ? (int)left : -1) > 0 && read(sigfd, &info, sizeof(info)) < 0)
+			return ended;
+	}
 }
 
 /* Returns the program's exit status. */
@@ -206,7 +213,7 @@ static int look_after(pid_t pid, int sigfd)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return end(pid);
+			return end(pid, sigfd);
 		forward(pid, text, got);
 	}
 }
@@ -244,6 +251,7 @@ int keep(void)
 		fprintf(stderr, "dsmrun: %s\n", strerror(errno));
 		return not_started(EXIT_NOT_RUN);
 	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	ret = program_start(&start, &pid);
 	if (ret)
 		return not_started(ret);
