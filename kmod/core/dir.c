@@ -303,7 +303,8 @@ static void entered(struct dsm_engine *e, struct dsm_page *p, const struct dsm_x
 	}
 	if (!x->status) {
 		p->dir |= DSM_DIR_IN | (owner == DSM_NO_NODE || p->home == e->self ? 0 : DSM_DIR_OWNED);
-		if (x->result == (x->imm == LOOK ? own_bit(e) : 0) && may_own(e, p))
+		/* Said of a fetch too: its answer may make this node home (dsm_move_take()). */
+		if (x->result == (x->imm == LOOK ? own_bit(e) : 0))
 			p->csm |= DSM_CSM_SOLE;
 	}
 	if (p->state == DSM_PAGE_FET) {

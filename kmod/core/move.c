@@ -213,6 +213,8 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 	bool foreseen = p->space->policy.predict && p->state == DSM_PAGE_FET && p->csm & DSM_CSM_WRITER &&
 			p->dir & DSM_DIR_MIGRATORY;
 	bool write = p->state == DSM_PAGE_UPG || (p->csm & DSM_CSM_WRITER && !foreseen);
+	/* It found the set empty as it came in: nobody has used the page, and it can be the only one at once. */
+	bool first = dsm_page_has_word(p) && p->state == DSM_PAGE_FET && p->csm & DSM_CSM_SOLE;
 	struct dsm_wire_moved moved;
 
 	dsm_reader_take(r, &moved, sizeof(moved));
@@ -237,7 +239,7 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 	p->flags &= ~(DSM_PF_DISCARD | DSM_PF_LOOSE | DSM_PF_HOMED | DSM_PF_STREAK);
 	if (foreseen)
 		p->flags |= DSM_PF_PREDICTED;
-	p->csm &= ~(DSM_CSM_SOLE | DSM_CSM_STALE | DSM_CSM_WRITER);
+	p->csm &= ~((first ? 0 : DSM_CSM_SOLE) | DSM_CSM_STALE | DSM_CSM_WRITER);
 	p->dir &= ~DSM_DIR_OWNED;
 	dsm_bcast_ended(p);
 	dsm_page_set_state(p, DSM_PAGE_HOME);

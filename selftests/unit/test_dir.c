@@ -608,6 +608,64 @@ static void a_home_that_has_come_has_the_only_copy_once_others_have_left(void **
 	assert_int_equal(e->stats.excl_enters, 1);
 }
 
+/*
+ * Where homes move a thread of A writes a page that B manages, or is home of, and has not used. @word: as A finds it. Return:
+ * what A, home by then, wants there, or NULL.
+ */
+static struct dsm_xfer *come(u32 idx, enum dsm_page_state at_b, u64 word)
+{
+	struct dsm_page *p;
+	struct dsm_xfer *x;
+
+	w.node[A].space.policy.home = DSM_HOME_MIGRATE;
+	w.node[B].space.policy.home = DSM_HOME_MIGRATE;
+	w.node[A].space.dir.key[B] = (struct dsm_key){ .addr = 0x5000, .rkey = 51 };
+	dsm_page_set_state(world_page(B, idx), at_b);
+	p = world_page(A, idx);
+	assert_int_equal(p->home, B);
+	x = written_here(p, DSM_PAGE_NONE, DSM_PAGE_FET);
+	assert_int_equal(x->operand, 1);
+	assert_null(back(x, 0, word));
+	w.hold_xfer = true;
+	world_run();
+	assert_int_equal(p->home, A);
+	x = w.xfer;
+	w.xfer = NULL;
+	return x;
+}
+
+static void who_claims_a_page_of_nobody_is_alone_with_its_first_write(void **state)
+{
+	struct dsm_engine *e = world_engine(A);
+	struct dsm_xfer *x;
+
+	assert_null(come(16, DSM_PAGE_FREE, 0));
+	x = written_here(world_page(A, 16), DSM_PAGE_NONE, DSM_PAGE_UPG);
+	assert_int_equal(x->op, DSM_XFER_CAS);
+	assert_int_equal(x->compare, 1);
+	assert_null(back(x, 0, 1));
+	assert_int_equal(world_page(A, 16)->state, DSM_PAGE_HX);
+	assert_int_equal(e->stats.dir_changes, 2);
+	assert_int_equal(e->stats.dir_looks, 0);
+}
+
+static void who_becomes_home_of_an_unused_page_asks_to_be_alone_at_once(void **state)
+{
+	struct dsm_xfer *x = come(16, DSM_PAGE_HOME, 0);
+
+	assert_non_null(x);
+	assert_int_equal(x->op, DSM_XFER_CAS);
+	assert_int_equal(x->compare, 1);
+	assert_int_equal(world_page(A, 16)->state, DSM_PAGE_UPG);
+	free(x);
+}
+
+static void who_finds_others_and_becomes_home_writes_as_one_of_them(void **state)
+{
+	assert_null(come(16, DSM_PAGE_HOME, 4));
+	assert_int_equal(world_page(A, 16)->state, DSM_PAGE_HOMEW);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -628,6 +686,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_bit_in_doubt_is_changed_once, start, stop),
 		cmocka_unit_test_setup_teardown(an_exchange_in_doubt_is_won_if_the_word_says_so, start, stop),
 		cmocka_unit_test_setup_teardown(a_home_that_has_come_has_the_only_copy_once_others_have_left, start, stop),
+		cmocka_unit_test_setup_teardown(who_claims_a_page_of_nobody_is_alone_with_its_first_write, start, stop),
+		cmocka_unit_test_setup_teardown(who_becomes_home_of_an_unused_page_asks_to_be_alone_at_once, start, stop),
+		cmocka_unit_test_setup_teardown(who_finds_others_and_becomes_home_writes_as_one_of_them, start, stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
