@@ -33,7 +33,7 @@ class Goals(Table):
     key, title = "goals", "Goals: the best preset, auto, and one thread on one node"
     programs = programs.PROGRAMS
     repetitions = WANTED
-    columns = ("seconds", "speedup", "fastest", "slowest", "diffs", "computing", "page", "lock", "barrier", "diffs",
+    columns = ("seconds", "speedup", "fastest", "slowest", "diffs", "computing", "page", "lock", "barrier", "diff wait",
                "overhead", "handlers")
     differs = ("goals are of size small, 2 guests of one processor, medians of 5, presets as they are, so that "
                "csm-none has homes by first touch and hlrc-orig, as all of hlrc, in blocks; each preset runs once, then auto "
@@ -115,6 +115,12 @@ def compared(goal, program, run, other, bound, most, note, miss=None):
     return evaluated(goal, program, ratio, bound, most, NO_TIME if ratio is None else note, miss, over=is_late(run))
 
 
+def well_known(runs):
+    """Those of which as many runs are known as of any: one run of a preset is compared with no median of another's."""
+    most = max((run["repetitions"] for run in runs), default=0)
+    return [run for run in runs if run["repetitions"] == most]
+
+
 def is_late(run):
     """It did not end within its limit, which is its time here."""
     return run.get("late", False)
@@ -151,7 +157,7 @@ def speedup(program, runs, bound, most=None):
     known = [run for run in runs if run["speedup"]]
     if not known:
         return evaluated(goal, program, None, bound, False, NO_TIME if runs else "not measured")
-    best = max(known, key=lambda run: run["speedup"])
+    best = max(well_known(known), key=lambda run: run["speedup"])
     beside = f"; {most:.2f} if sharing cost nothing" if most else ""
     return evaluated(goal, program, best["speedup"], bound, False,
                      f"{best['policy']}: {where(best)}{beside}{medians(best)}", above=program in SHARED)
@@ -166,7 +172,7 @@ def against_old(program, runs, late=()):
     if not runs:
         return evaluated(goal, program, None, 1.1, False, "not measured: no preset ended within the limit")
     worse = max(old, key=lambda run: (is_late(run), run["seconds"]))
-    best = min(runs, key=lambda run: run["seconds"])
+    best = min(well_known(runs), key=lambda run: run["seconds"])
     return compared(goal, program, worse, best, 1.1, False, f"{stated(best)}, {stated(worse)}")
 
 
@@ -194,13 +200,14 @@ def auto(program, runs, refused, late=()):
     if missing or not own or not fixed:
         why = " ".join(missing) or ("no fixed preset ended within the limit" if own and slower else "all are refused")
         return evaluated(goal, program, None, 1.1, True, f"not measured: {why}")
-    best = min(fixed, key=lambda run: run["seconds"])
+    best = min(well_known(fixed), key=lambda run: run["seconds"])
     note = f"{within(own[0])} against {best['policy']} {within(best)}, of {len(fixed) + len(slower)} fixed"
     if slower:
         note += f", of which {' '.join(slower)} did not end within the limit"
     if is_late(own[0]):
         return compared(goal, program, own[0], best, 1.1, True, note)
-    return compared(goal, program, own[0], best, 1.1, True, note + medians(own[0]),
+    few = min(own[0], best, key=lambda run: run["repetitions"])
+    return compared(goal, program, own[0], best, 1.1, True, note + medians(few),
                     spread(own[0])[0] > 1.1 * spread(best)[1])
 
 

@@ -89,7 +89,7 @@ def percent(share):
 def ours(label, run, cells, parts=None):
     """A row of a run, or of one that was refused or failed."""
     if isinstance(run, Refused):
-        return {"label": label, "cells": [f"not here: {run}"]}
+        return {"label": label, "cells": [f"not here: {run}"], "refused": str(run)}
     if isinstance(run, Failed):
         return {"label": label, "cells": [f"failed: {run}"], "failed": str(run)}
     speedup = "no time without dsm"
@@ -162,7 +162,7 @@ class Speedups(Table):
     key, title = "speedups", "Speedups and traffic, beside the Cashmere and HLRC papers' tables"
     papers = ("Cashmere", "HLRC")
     programs = programs.PROGRAMS
-    columns = ("seconds", "speedup", "transfers", "invalid.", "diffs", "messages", "page", "lock", "barrier", "diffs",
+    columns = ("seconds", "speedup", "transfers", "invalid.", "diffs", "messages", "page", "lock", "barrier", "diff wait",
                "overhead", "handlers")
     differs = "programs as this tree has them by default, not as either paper"
 
@@ -260,7 +260,7 @@ class Hlrc(Table):
     key, title = "hlrc", "HLRC over VIA, tables 1 and 5, figures 2 and 3: no copy against copy, sizes of messages"
     papers = ("HLRC",)
     programs = tuple(seeds.TABLE5)
-    columns = ("seconds", "speedup", "computing", "page", "lock", "barrier", "diffs", "overhead", "handlers", *SIZES)
+    columns = ("seconds", "speedup", "computing", "page", "lock", "barrier", "diff wait", "overhead", "handlers", *SIZES)
     sized = True
     more, at_paper = HLRC_WORDS, HLRC_PAPER
     differs = ("LU and Ocean have one writer for each page, as the text says of the paper's; Ocean has 513 x 513 "

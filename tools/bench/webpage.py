@@ -85,7 +85,7 @@ def speedups(bars):
 
 def row(r, columns):
     """A line of a table; what has no column of its own takes the rest."""
-    kind = "" if "run" in r else ' class="failed"' if "failed" in r else ' class="theirs"'
+    kind = "" if "run" in r or "refused" in r else ' class="failed"' if "failed" in r else ' class="theirs"'
     cells = [f"<td>{escape(r['label'])}</td>"]
     for i, cell in enumerate(r["cells"]):
         rest = columns - i if i == len(r["cells"]) - 1 and len(cell) > 24 else 1

@@ -291,7 +291,8 @@ static const char *right(void)
 		before += creal(x) * creal(x) + cimag(x) * cimag(x);
 		after += creal(y) * creal(y) + cimag(y) * cimag(y);
 	}
-	if (!(app_distance(before, after, 0) < 1e-12))
+	/* It drifts with each. */
+	if (!(app_distance(before, after, 0) < 1e-12 + 4e-17 * (double)transforms))
 		return app_text("the sum of squares is %g, not %g", after, before);
 	for (trial = 0; trial < 4; trial++) {
 		size_t k = app_random_bits(3, trial) % n;

@@ -42,6 +42,7 @@ struct queue {
 struct searcher {
 	const struct app_worker *w;
 	unsigned int steps;
+	long paths;
 };
 
 struct best {
@@ -318,8 +319,10 @@ static void search(struct searcher *own, struct path *p, unsigned int seen)
 	int bound = p->bound - shortest[last];
 	int i;
 
-	if (++own->steps % LOOK_EVERY == 0)
+	if (++own->steps % LOOK_EVERY == 0) {
 		look_at_best(own->w);
+		app_progress(own->w, own->paths, 0);
+	}
 	if (p->cities == cities) {
 		if (p->length + distance[last][0] < best_length())
 			offer(own->w, p->city, p->length + distance[last][0]);
@@ -347,11 +350,10 @@ static void work(const struct app_worker *w)
 {
 	struct searcher own = { .w = w };
 	struct path p;
-	long searched = 0;
 
 	while (next_path(w, &p)) {
 		search(&own, &p, seen_by(&p));
-		app_progress(w, ++searched, 0);
+		app_progress(w, ++own.paths, 0);
 	}
 }
 

@@ -29,7 +29,7 @@ static struct state {
 } s;
 
 static const struct app_option options[] = {
-	{ "molecules", "molecules", &molecules, 2, 1000000, { 125, 2197, 9261 } },
+	{ "molecules", "molecules", &molecules, 27, 1000000, { 125, 2197, 9261 } },
 	{ "steps", "time steps", &steps, 1, 1000, { 3, 6, 5 } },
 	{ "group", "molecules that have a lock in common", &group, 1, 1000000, { 2, 64, 1 } },
 	{ 0 }

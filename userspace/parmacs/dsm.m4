@@ -9,7 +9,9 @@ dnl above the first EXTERN_ENV, or have none. They bring no system's header but 
 dnl defines for those still comes in time.
 divert(-1)
 
-define(`dsm_parmacs_dir', esyscmd(`cd "$(dirname "'__file__`")" && printf %s "$PWD"'))
+dnl It expands to its name in quotes, in which there may be a comma or the name of a macro.
+define(`dsm_parmacs_dir',
+	esyscmd(changequote([,])[cd "$(dirname "]__file__[")" && printf "\`\`%s''" "$PWD"]changequote(`,')))
 
 define(`EXTERN_ENV', `#include "'dsm_parmacs_dir`/dsm_parmacs_env.h"
 ')
