@@ -31,7 +31,7 @@ enum what {
 	LOOK,		/* +0 */
 	LEAVE,		/* -own bit */
 	OWN,		/* own bit alone -> that, and owner */
-	DISOWN,		/* -owner, after OWN that may not be used */
+	DISOWN,		/* -owner, after OWN that may not be used, or that was left in the word */
 	SHARED,		/* -owner: the home's page is exclusive no more */
 	GIVEN_BACK,	/* -owner of another node, whose bytes are here */
 	TELL,		/* +0, who is to be told */
@@ -231,6 +231,7 @@ bool dsm_dir_upgrade(struct dsm_engine *e, struct dsm_page *p, struct dsm_action
  */
 bool dsm_dir_unown(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions *acts)
 {
+	/* If the region does not go after all, the next exchange finds that left in the word. */
 	if (!is_known(e, p) || p->space->dir.ending)
 		return false;
 	begin(e, p, SHARED, 0, acts);
@@ -337,6 +338,8 @@ static void refused(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions
 static void owned(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xfer *x, struct dsm_actions *acts)
 {
 	bool won = !x->status && x->result == x->compare;
+	/* Others came in after the exchange, of which a broken connection did not tell; or dsm_dir_unown() left it there. */
+	bool names_us = !x->status && dsm_dir_owner_of(x->result) == e->self;
 
 	/* Who has left has seen its bytes arrive here. */
 	if (won && p->state == DSM_PAGE_UPG && p->home == e->self) {
@@ -352,7 +355,7 @@ static void owned(struct dsm_engine *e, struct dsm_page *p, const struct dsm_xfe
 		dsm_csm_exclusive(e, p, acts);
 		dsm_page_replay(e, p, acts);
 		dsm_page_wake(p, acts);
-	} else if (won && is_known(e, p)) {
+	} else if ((won || names_us) && is_known(e, p)) {
 		begin(e, p, DISOWN, 0, acts);
 	} else if (p->state == DSM_PAGE_UPG) {
 		refused(e, p, acts);
@@ -422,7 +425,7 @@ static bool is_clear(struct dsm_engine *e, struct dsm_page *p, struct dsm_xfer *
 	bool done = !x->status && took_place(e, what, x);
 
 	x->imm = what;
-	if (done && what == OWN)
+	if (done && what == OWN && dsm_dir_set_of(x->result) == own_bit(e))
 		x->result = x->compare;
 	/* An exchange that failed need not be tried again. */
 	if (x->status || done || (what == OWN && x->result != x->compare))

@@ -144,6 +144,7 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 	for (i = 0; i < DSM_MAX_NODES; i++)
 		e->apart[i] &= ~(1ull << node);
 	forget_user(e, node);
+	dsm_engine_forget_loss(e, node);
 }
 
 /**
@@ -544,7 +545,6 @@ static void note_gone(struct dsm_engine *e, u16 node)
 void dsm_engine_peer_lost(struct dsm_engine *e, u16 node, struct dsm_actions *acts)
 {
 	e->alive &= ~(1ull << node);
-	e->telling |= 1ull << node;
 	note_gone(e, node);
 	e->mail_key[node] = (struct dsm_key){};
 	e->letters[node] = (struct dsm_letters){};
@@ -607,7 +607,5 @@ bool dsm_engine_lose_key(struct dsm_engine *e, u16 node, u32 loss, u32 bucket, s
 			dsm_rlock_peer_lost(e, rl, node, acts);
 			return true;
 		}
-	if (bucket == DSM_KEY_BUCKETS - 1)
-		e->telling &= ~(1ull << node);
 	return false;
 }

@@ -464,7 +464,6 @@ struct dsm_letters {
  * @left:        bitmap of nodes that said goodbye before they went
  * @next_xid:    last request id given out
  * @losses:      losses of peers that key objects were told of
- * @telling:     bitmap of lost nodes of whose loss not all key objects have been told yet
  * @apart:       by node: bitmap of nodes that it has lost and this one has not, as far as it said so of a lock managed here
  * @lock_cap:    cached tokens of other managers' locks before the oldest goes home; set by the shell
  * @lock_max:    lock objects from which on no peer gets a token of a further key
@@ -551,7 +550,7 @@ struct dsm_engine {
 	u64 left;
 	u32 next_xid;
 	u32 losses;
-	u64 telling, apart[DSM_MAX_NODES];
+	u64 apart[DSM_MAX_NODES];
 	u32 lock_cap, lock_max;
 	u32 flag_cap;
 	u32 log_cap;
@@ -645,6 +644,7 @@ void dsm_space_del(struct dsm_engine *e, struct dsm_space *s);
 struct dsm_space *dsm_space_find(struct dsm_engine *e, u32 region);
 /* Drop the objects of a region's keys (region 0: all) and give them to the pools. */
 void dsm_engine_forget(struct dsm_engine *e, u32 region);
+void dsm_engine_forget_loss(struct dsm_engine *e, u16 node);
 
 /* How many objects of @kind the shell should add before the next step; 0 = enough. */
 u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind);

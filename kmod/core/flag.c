@@ -190,8 +190,6 @@ void dsm_flag_serve(struct dsm_engine *e, struct dsm_request *q, struct dsm_acti
 		} else if (dsm_space_lost(e, q->region) & ~q->told) {
 			reply(e, q, -EHOSTDOWN, acts);
 		} else {
-			/* Who has the number of a lost node and is lost later is another. Of those on their way here it has heard. */
-			q->told &= ~dsm_space_lost(e, q->region) | e->telling;
 			list_add_tail(&q->cont.link, &f->waiters);
 			return;
 		}
@@ -458,8 +456,6 @@ void dsm_flag_peer_lost(struct dsm_engine *e, struct dsm_flag *f, u16 node,
 			q->op = DSM_FLAG_CANCEL;
 			q->value = EHOSTDOWN;
 			dsm_ready(e, acts, &q->cont, DSM_CONT_REQUEST);
-		} else {
-			q->told &= ~(1ull << node);
 		}
 	}
 	put(e, f);

@@ -2,7 +2,7 @@
 /* Copyright (C) 2026 The dsm authors */
 /*
  * Forgetting: the objects of a region that goes, or all when the node leaves, go back to their
- * pools. Never tells anybody: nobody waits any more.
+ * pools; and what is remembered of a lost node whose number another one has. Never tells anybody.
  */
 #include "engine.h"
 #include "barrier.h"
@@ -39,6 +39,59 @@ static void forget_conts(struct dsm_engine *e, struct list_head *list, u32 regio
 			continue;
 		list_del(&c->link);
 		dsm_served_free(e, q);
+	}
+}
+
+static void forget_told(struct list_head *list, u64 bit)
+{
+	struct dsm_request *q;
+
+	list_for_each_entry(q, list, cont.link)
+		q->told &= ~bit;
+}
+
+static void forget_told_conts(struct list_head *list, u64 bit)
+{
+	struct dsm_request *q;
+	struct dsm_cont *c;
+
+	list_for_each_entry(c, list, link) {
+		if (c->kind != DSM_CONT_REQUEST)
+			continue;
+		q = container_of(c, struct dsm_request, cont);
+		if (q->type == DSM_MSG_FLAG_OP || q->type == DSM_MSG_BAR_ARRIVE)
+			q->told &= ~bit;
+	}
+}
+
+/**
+ * dsm_engine_forget_loss() - the number of a lost node is another's
+ * @e:    engine
+ * @node: number
+ *
+ * Who waits for a flag or at a barrier, and has heard of that loss before, has heard of none of the other.
+ *
+ * Context: engine lock held.
+ */
+void dsm_engine_forget_loss(struct dsm_engine *e, u16 node)
+{
+	const u64 bit = 1ull << node;
+	struct dsm_barrier *b;
+	struct dsm_flag *f;
+	u32 i;
+
+	for (i = 0; i < DSM_KEY_BUCKETS; i++) {
+		hlist_for_each_entry(b, &e->barriers[i], by_key) {
+			forget_told(&b->arrivals, bit);
+			b->told &= ~bit;
+		}
+		hlist_for_each_entry(f, &e->flags[i], by_key)
+			forget_told(&f->waiters, bit);
+	}
+	forget_told_conts(&e->ready, bit);
+	for (i = 0; i < DSM_MAX_NODES; i++) {
+		forget_told_conts(&e->pull[i].now, bit);
+		forget_told_conts(&e->pull[i].then, bit);
 	}
 }
 

@@ -144,6 +144,29 @@ static void loss_of_who_may_be_a_party_fails_the_first_episode(void **state)
 	require_status(three, 0);
 }
 
+/* Who waits has heard of a loss; the number is another node's then, which is lost before it came. */
+static void reg_party_with_the_number_of_a_lost_user_is_lost_too(void **state)
+{
+	struct dsm_waiter one, two;
+	u16 n;
+
+	world_lose(C);
+	told = 1 << C;
+	arrive(A, 3, &one);
+	arrive(B, 3, &two);
+	world_run();
+	for (n = A; n <= B; n++) {
+		dsm_engine_peer_up(world_engine(n), C);
+		w.node[n].space.users |= 1 << C;
+	}
+	assert_false(one.done || two.done);
+	for (n = A; n <= B; n++)
+		world_learn_loss(n, C);
+	world_run();
+	require_status(one, -EHOSTDOWN);
+	require_status(two, -EHOSTDOWN);
+}
+
 static void loss_before_the_first_arrival_is_told_at_the_door(void **state)
 {
 	struct dsm_waiter one, two;
@@ -281,6 +304,7 @@ int main(void)
 		T(reg_party_of_last_time_says_goodbye),
 		T(loss_of_a_stranger_fails_nobody),
 		T(loss_of_who_may_be_a_party_fails_the_first_episode),
+		T(reg_party_with_the_number_of_a_lost_user_is_lost_too),
 		T(loss_before_the_first_arrival_is_told_at_the_door),
 		T(loss_that_all_present_have_heard_of_fails_nobody),
 		cmocka_unit_test(loss_of_a_node_that_never_used_the_region_fails_nobody),
