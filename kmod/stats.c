@@ -52,6 +52,7 @@ void dsm_shell_add_traffic(const struct dsm_net_peer_stats *s, u64 *out)
 	out[DSM_STAT_SINK_MISSES] += s->sink_misses;
 	out[DSM_STAT_RESUMES] += s->resumes;
 	out[DSM_STAT_DUPLICATES] += s->duplicates;
+	out[DSM_STAT_CREDITS_HELD] += s->credits_held;
 }
 
 static void add_peers(struct dsm_node *n, u64 *out)

@@ -262,6 +262,7 @@ enum dsm_stat {
 	DSM_STAT_ZAP_RUNS,		/* runs of pages unmapped, likewise */
 	DSM_STAT_XFERS_FIRST,		/* transfers of locks, barriers and directories that went while ones of pages waited */
 	DSM_STAT_NS_MESSAGE_WAIT,	/* of ns_message: for the node's lock, below which faults and releases work */
+	DSM_STAT_CREDITS_HELD,		/* not given back at once, since many answers to that node waited */
 	DSM_STAT_COUNT
 };
 

@@ -249,6 +249,7 @@ static const char * const stat_names[] = {
 	[DSM_STAT_WRPROTECT_RUNS] = "wrprotect_runs",
 	[DSM_STAT_ZAP_RUNS] = "zap_runs",
 	[DSM_STAT_NS_MESSAGE_WAIT] = "ns_message_wait",
+	[DSM_STAT_CREDITS_HELD] = "credits_held",
 };
 
 static_assert(ARRAY_SIZE(stat_names) == DSM_STAT_COUNT);

@@ -75,6 +75,12 @@ static void conn_failed(struct dsm_peer *peer, int err, const char *reason)
 		dsm_peer_fail(peer, DSM_WHY_CAUSE, err, reason);
 }
 
+/* A READ or an atomic to who serves none would wait for ever, and all that is behind it. */
+static bool serves_reads(const struct dsm_qp *qp, u8 reads)
+{
+	return reads || qp->vc != DSM_VC_B || !qp->peer->net->one_sided;
+}
+
 /*
  * Make the queue pair of a request and accept it; handler and setup mutex held. READs out are
  * bounded by what the other side serves, and the other way round; it learns both numbers.
@@ -87,6 +93,8 @@ static int accept(struct dsm_qp *qp)
 	int err;
 
 	timing_set(peer->net, qp->id);
+	if (!serves_reads(qp, qp->reads_out))
+		return -EPROTO;
 	err = dsm_qp_create(qp);
 	if (err)
 		return err;
@@ -130,7 +138,9 @@ static int established(struct dsm_qp *qp, const struct rdma_conn_param *param)
 	int err;
 
 	if (peer->active) {
-		err = dsm_answer_check(param->private_data, param->private_data_len, peer, &answer);
+		err = serves_reads(qp, param->initiator_depth) ? 0 : -EPROTO;
+		if (!err)
+			err = dsm_answer_check(param->private_data, param->private_data_len, peer, &answer);
 		if (!err)
 			err = dsm_resume_take(qp, le32_to_cpu(answer.received));
 		if (!err && qp->vc == DSM_VC_C && is_in_setup(peer)) {

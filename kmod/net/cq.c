@@ -335,27 +335,18 @@ static bool queue_if_fired(struct dsm_cq *q, bool wait)
 	return true;
 }
 
-/*
- * Work items for the queues that were left to a waiting thread. @sends_only: whose handlers never wait for anything.
- * False: without @wait, some are being served.
- */
-static bool queue_left(struct dsm_net *net, bool sends_only, bool wait)
+/* Work items for those of a node's queues that were left to a waiting thread. False: some are being served. */
+static bool queue_left_of(struct dsm_net *net, u16 node)
 {
-	struct dsm_peer *peer;
-	bool all = true;
-	u32 node;
+	struct dsm_peer *peer = dsm_peer_find_any(net, node);
+	bool all;
 
-	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
-		peer = dsm_peer_find_any(net, node);
-		if (!peer)
-			continue;
-		all &= queue_if_fired(&peer->tx_cq, wait);
-		if (!sends_only) {
-			all &= queue_if_fired(&peer->qp[DSM_VC_P].rx_cq, wait);
-			all &= queue_if_fired(&peer->qp[DSM_VC_B].rx_cq, wait);
-		}
-		dsm_peer_put(peer);
-	}
+	if (!peer)
+		return true;
+	all = queue_if_fired(&peer->tx_cq, false);
+	all &= queue_if_fired(&peer->qp[DSM_VC_P].rx_cq, false);
+	all &= queue_if_fired(&peer->qp[DSM_VC_B].rx_cq, false);
+	dsm_peer_put(peer);
 	return all;
 }
 
@@ -368,9 +359,16 @@ static bool queue_left(struct dsm_net *net, bool sends_only, bool wait)
 void dsm_cq_left_work(struct work_struct *work)
 {
 	struct dsm_net *net = container_of(to_delayed_work(work), struct dsm_net, left_work);
+	bool all = true;
+	u16 node;
 
-	/* Who serves one may have been stopped in the middle of it, which is no reason to leave the others to it. */
-	if (!queue_left(net, false, false))
+	/*
+	 * Who serves one may have been stopped in the middle of it, which is no reason to leave the others to it: also those of
+	 * the same node, whose mark it has taken.
+	 */
+	for (node = 0; node < DSM_MAX_NODES; node++)
+		all &= queue_left_of(net, node);
+	if (!all)
 		queue_delayed_work(cq_wq, &net->left_work, LEFT_JIFFIES);
 }
 
@@ -382,10 +380,17 @@ void dsm_cq_left_work(struct work_struct *work)
  */
 void dsm_net_spin_end(struct dsm_net *net)
 {
+	bool all = true;
+	u32 node;
+
 	if (net->poll != DSM_NET_POLL_DIRECT || !atomic_dec_and_test(&net->spinners))
 		return;
 	/* The atomic orders this after it; pairs with the second barrier in leave_to_spinner(). */
-	queue_left(net, false, true);
+	for_each_set_bit(node, net->fired, DSM_MAX_NODES)
+		all &= queue_left_of(net, node);
+	/* Who serves one may do so for as long as its peer sends: this thread does not wait for that. */
+	if (!all)
+		mod_delayed_work(cq_wq, &net->left_work, 1);
 }
 
 /**
@@ -398,10 +403,20 @@ void dsm_net_spin_end(struct dsm_net *net)
  */
 void dsm_cq_short_begin(struct dsm_net *net)
 {
+	struct dsm_peer *peer;
+	u32 node;
+
 	atomic_inc(&net->starved);
 	/* Marks are read after this; pairs with leave_to_spinner(). */
 	smp_mb__after_atomic();
-	queue_left(net, true, true);
+	/* Of sends: their handlers never wait for anything. */
+	for_each_set_bit(node, net->fired, DSM_MAX_NODES) {
+		peer = dsm_peer_find_any(net, node);
+		if (!peer)
+			continue;
+		queue_if_fired(&peer->tx_cq, true);
+		dsm_peer_put(peer);
+	}
 }
 
 /**

@@ -12,8 +12,10 @@
  * count that came late by half the number range would look new.
  *
  * The last credit for requests and the last one for replies may be used only
- * by a message that returns a credit the other way: both sides cannot run dry
- * with credits owed to each other, since whoever sent last gave the other one.
+ * by a CREDIT, which returns many the other way: both sides cannot run dry
+ * with credits owed to each other, since whoever sent last gave the other some.
+ * That holds also while a side withholds the credits of what asks for answers,
+ * since too many of these wait already: of a CREDIT it withholds none.
  */
 #include "credit.h"
 
@@ -32,16 +34,6 @@ enum dsm_vc dsm_credit_carrier(enum dsm_class class)
 static u16 owed(const struct dsm_credits *c, enum dsm_class class)
 {
 	return c->of[class].granted - c->of[class].advertised;
-}
-
-/* Credits for messages that the next header on @vc would return. */
-static u16 owed_on(const struct dsm_credits *c, enum dsm_vc vc)
-{
-	if (vc == DSM_VC_Q)
-		return owed(c, DSM_CLASS_RSP);
-	if (vc == DSM_VC_P)
-		return owed(c, DSM_CLASS_REQ) + owed(c, DSM_CLASS_FWD);
-	return 0;
 }
 
 /**
@@ -70,8 +62,13 @@ void dsm_credit_init(struct dsm_credits *c)
 	}
 }
 
+static u16 left(const struct dsm_credits *c, enum dsm_class class)
+{
+	return c->of[class].limit - c->of[class].sent;
+}
+
 /**
- * dsm_credit_may_send() - is there a credit for one more message
+ * dsm_credit_may_send() - is there a credit for one more message that is no CREDIT
  * @c:     counts of a peer
  * @class: REQ, FWD or RSP, or DSM_CREDIT_SIGNAL
  *
@@ -80,11 +77,7 @@ void dsm_credit_init(struct dsm_credits *c)
  */
 bool dsm_credit_may_send(const struct dsm_credits *c, enum dsm_class class)
 {
-	u16 left = c->of[class].limit - c->of[class].sent;
-
-	if (left == 1 && (class == DSM_CLASS_REQ || class == DSM_CLASS_RSP))
-		return owed_on(c, class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q) > 0;
-	return left > 0;
+	return left(c, class) > (class == DSM_CLASS_REQ || class == DSM_CLASS_RSP);
 }
 
 /**
@@ -122,6 +115,20 @@ bool dsm_credit_return_due(const struct dsm_credits *c, enum dsm_vc vc, bool idl
 		if (dsm_credit_carrier(i) == vc && owed(c, i) >= c->of[i].slots / share)
 			return true;
 	return false;
+}
+
+/**
+ * dsm_credit_may_return() - may a CREDIT go out, and should it
+ * @c:    counts of a peer
+ * @vc:   Q, where it is a request, or P, where it is a reply
+ * @idle: see dsm_credit_return_due()
+ *
+ * Context: peer lock held.
+ * Return: true if so; then dsm_credit_use().
+ */
+bool dsm_credit_may_return(const struct dsm_credits *c, enum dsm_vc vc, bool idle)
+{
+	return dsm_credit_return_due(c, vc, idle) && left(c, vc == DSM_VC_Q ? DSM_CLASS_REQ : DSM_CLASS_RSP) > 0;
 }
 
 /**
@@ -266,4 +273,32 @@ void dsm_credit_repost_bulk(struct dsm_credits *c)
 {
 	dsm_credit_repost(c, DSM_CLASS_REQ);
 	c->bulks++;
+}
+
+/**
+ * dsm_credit_withhold() - a slot was posted again, but the peer is to send less for now
+ * @c:     counts of a peer
+ * @class: class of the message that was in it, which was no CREDIT: of these there is always one that the peer may send
+ *
+ * Context: peer lock held.
+ */
+void dsm_credit_withhold(struct dsm_credits *c, enum dsm_class class)
+{
+	c->held[class]++;
+}
+
+/**
+ * dsm_credit_release() - grant what was withheld
+ * @c: counts of a peer
+ *
+ * Context: peer lock held.
+ */
+void dsm_credit_release(struct dsm_credits *c)
+{
+	int i;
+
+	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
+		c->of[i].granted += c->held[i];
+		c->held[i] = 0;
+	}
 }

@@ -14,6 +14,9 @@
 #include "net.h"
 #include "xfer.h"
 
+/* A registration is made anew so often, while its connection breaks under it and stands again. */
+#define TRIES 4
+
 /**
  * struct dsm_mr - a registration
  * @net:  transport
@@ -121,7 +124,7 @@ static struct dsm_mr *mr_new(struct dsm_net *net, struct dsm_peer *via, struct p
 			     u32 access)
 {
 	struct dsm_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	int err;
+	int err, tries = TRIES;
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -131,10 +134,10 @@ static struct dsm_mr *mr_new(struct dsm_net *net, struct dsm_peer *via, struct p
 		err = make(mr, via, pages, n, access);
 		if (err)
 			release(mr);
-	} while (err == -EAGAIN);
+	} while (err == -EAGAIN && --tries);
 	if (err) {
 		kfree(mr);
-		return ERR_PTR(err);
+		return ERR_PTR(err == -EAGAIN ? -EHOSTDOWN : err);
 	}
 	mutex_lock(&net->mr_lock);
 	list_add_tail(&mr->link, &net->mrs);
@@ -151,7 +154,7 @@ static struct dsm_mr *mr_new(struct dsm_net *net, struct dsm_peer *via, struct p
  * @access: DSM_MR_* bits
  *
  * Context: process; sleeps, at most until @via is lost. Not from one of the shell's functions.
- * Return: the registration, or an ERR_PTR: -EHOSTDOWN (@via lost or not up), -ENETDOWN, -ENOMEM, -EOPNOTSUPP
+ * Return: the registration, or an ERR_PTR: -EHOSTDOWN (@via lost or not up, or broken again and again), -ENETDOWN, -ENOMEM, -EOPNOTSUPP
  *         (device), -ENODEV (device removed), -ESHUTDOWN (stopping).
  */
 struct dsm_mr *dsm_net_mr_new(struct dsm_net *net, u16 via, struct page **pages, u32 n, u32 access)

@@ -295,7 +295,7 @@ struct dsm_faults {
  * @tx_seq:  sequence number of the last message posted, B: of the last signal; peer lock
  * @rx_seq:  of the last one received; receive path only
  * @rx_told: @rx_seq when the connection was made, as the peer was told
- * @rx_again: messages up to @rx_told that may come again; 0 on a first connection
+ * @rx_again: messages up to @rx_told that may still come again; 0 on a first connection
  * @tx_told: last message or signal of ours that the peer had received then, as it says
  * @established: rdma_cm said so; peer lock
  * @distrusted: B: a transfer was told as done that was not, so nothing that is told counts until it is made anew; peer lock
@@ -355,6 +355,7 @@ static inline bool dsm_msg_brings_page(const struct dsm_msgbuf *msg)
 struct dsm_backlog {
 	struct dsm_msgbuf *head;
 	struct dsm_msgbuf **tail;
+	u32 n;
 };
 
 /**
@@ -667,10 +668,6 @@ void dsm_sink_end(struct dsm_peer *peer, bool all);
 void dsm_sink_ended(struct dsm_peer *peer, u32 n);
 void dsm_sink_purge(struct dsm_peer *peer);
 
-/* mr.c */
-void dsm_mr_release_all(struct dsm_net *net);
-void dsm_mr_forget_all(struct dsm_net *net);
-
 /* send.c */
 int dsm_send_init(void);
 void dsm_send_exit(void);
@@ -683,6 +680,7 @@ void dsm_send_beat(struct dsm_peer *peer);
 void dsm_send_ctl(struct dsm_peer *peer, struct dsm_net_tx *tx, u32 xid);
 void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx);
 void dsm_send_push(struct dsm_peer *peer, bool idle);
+bool dsm_send_is_flooded(const struct dsm_peer *peer);
 void dsm_send_flush(struct dsm_peer *peer);
 void dsm_send_idle_credits(struct work_struct *work);
 bool dsm_send_is_idle(struct dsm_peer *peer);

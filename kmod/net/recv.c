@@ -190,6 +190,7 @@ static const char *account(struct dsm_qp *qp, const struct header *h, bool in_bu
 
 	lockdep_assert_held(&peer->lock);
 	qp->rx_seq = h->seq;
+	qp->rx_again = 0;
 	if (!is_ping(h) && !is_bare(h)) {
 		peer->stats.rx_msgs[h->class]++;
 		peer->stats.rx_bytes += h->len;
@@ -242,8 +243,8 @@ static bool post_slot(struct dsm_rx *rx)
 	return false;
 }
 
-/* Post a slot again and let the peer know, by and by. */
-static void repost(struct dsm_rx *rx, enum dsm_class class)
+/* Post a slot again and let the peer know, by and by. @asks: for what was in it there may be answers. */
+static void repost(struct dsm_rx *rx, enum dsm_class class, bool asks)
 {
 	struct dsm_qp *qp = rx->qp;
 	struct dsm_peer *peer = qp->peer;
@@ -252,10 +253,14 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 
 	spin_lock_bh(&peer->lock);
 	if (post_slot(rx) && qp->vc != DSM_VC_C && !dsm_fault_withhold(peer, class)) {
-		if (bulk)
+		if (asks && dsm_send_is_flooded(peer)) {
+			dsm_credit_withhold(&peer->credit, class);
+			peer->stats.credits_held++;
+		} else if (bulk) {
 			dsm_credit_repost_bulk(&peer->credit);
-		else
+		} else {
 			dsm_credit_repost(&peer->credit, class);
+		}
 		if (dsm_credit_return_due(&peer->credit, dsm_credit_carrier(class), true))
 			queue_delayed_work(peer->net->beat_wq, &peer->idle_work,
 					   msecs_to_jiffies(20));
@@ -264,13 +269,14 @@ static void repost(struct dsm_rx *rx, enum dsm_class class)
 	spin_unlock_bh(&peer->lock);
 }
 
-/* A message that was here before took a slot, but no credit. */
-static void discard(struct dsm_rx *rx)
+/* A message that was here before took a slot, but no credit. They come in order, each once. */
+static void discard(struct dsm_rx *rx, u32 seq)
 {
 	struct dsm_peer *peer = rx->qp->peer;
 
 	spin_lock_bh(&peer->lock);
 	peer->stats.duplicates++;
+	rx->qp->rx_again = rx->qp->rx_told - seq;
 	post_slot(rx);
 	spin_unlock_bh(&peer->lock);
 }
@@ -296,7 +302,7 @@ static void handle_signal(struct dsm_rx *rx)
 	if (rule)
 		drop_peer(rx, &none, rule);
 	else
-		repost(rx, DSM_CREDIT_SIGNAL);
+		repost(rx, DSM_CREDIT_SIGNAL, false);
 }
 
 /* What a checked message means, if anything. NULL, or the rule that its body breaks. */
@@ -352,9 +358,9 @@ static void handle_message(struct dsm_rx *rx)
 	if (rule)
 		drop_peer(rx, &h, rule);
 	else if (again)
-		discard(rx);
+		discard(rx, h.seq);
 	else
-		repost(rx, h.class);
+		repost(rx, h.class, h.class != DSM_CLASS_RSP && !is_bare(&h));
 }
 
 /* The next message of a slot of the ring. NULL, or the rule it breaks. */
@@ -389,7 +395,7 @@ static void handle_bulk(struct dsm_rx *rx)
 	while (!rule && !last) {
 		rule = dsm_bulk_next(peer, &one, &last);
 		if (last)
-			repost(rx, DSM_CLASS_REQ);
+			repost(rx, DSM_CLASS_REQ, true);
 		rule = rule ?: receive_bulk(&one, &h);
 	}
 	spin_lock_bh(&peer->lock);
@@ -447,7 +453,7 @@ static void handle_brief(struct dsm_rx *rx)
 	if (rule)
 		drop_peer(rx, &h, rule);
 	else
-		repost(rx, h.class);
+		repost(rx, h.class, false);
 }
 
 static void handle(struct dsm_rx *rx)

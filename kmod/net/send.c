@@ -28,6 +28,12 @@
  */
 #define PAGES_MOST 32
 
+/*
+ * Answers that may wait for one peer: a peer that takes none is not given credits for more requests, else it could fill
+ * our memory. Half as many, and it gets them again.
+ */
+#define ANSWERS_MOST 512
+
 static struct kmem_cache *tx_cache;
 static struct kmem_cache *buf_cache;
 
@@ -243,6 +249,7 @@ static void backlog_add(struct dsm_backlog *b, struct dsm_msgbuf *msg)
 	msg->next = NULL;
 	*b->tail = msg;
 	b->tail = &msg->next;
+	b->n++;
 }
 
 static struct dsm_msgbuf *backlog_take(struct dsm_backlog *b)
@@ -252,6 +259,7 @@ static struct dsm_msgbuf *backlog_take(struct dsm_backlog *b)
 	b->head = msg->next;
 	if (!b->head)
 		b->tail = &b->head;
+	b->n--;
 	msg->next = NULL;
 	return msg;
 }
@@ -273,6 +281,24 @@ void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx)
 {
 	lockdep_assert_held(&peer->lock);
 	backlog_add(backlog_of(peer, &tx->msg), &tx->msg);
+}
+
+static u32 answers(const struct dsm_peer *peer)
+{
+	return peer->backlog[DSM_CLASS_RSP].n + peer->backlog[DSM_BACKLOG_PAGES].n;
+}
+
+/**
+ * dsm_send_is_flooded() - is a peer to ask for less, since many answers to it wait?
+ * @peer: peer
+ *
+ * Context: peer lock held; any.
+ * Return: true if so.
+ */
+bool dsm_send_is_flooded(const struct dsm_peer *peer)
+{
+	lockdep_assert_held(&peer->lock);
+	return answers(peer) >= ANSWERS_MOST;
 }
 
 /* Stage the message that waits first in a backlog, if it may go. */
@@ -350,8 +376,7 @@ static void stage_credit(struct dsm_qp *qp, enum dsm_class class, bool idle)
 	struct dsm_peer *peer = qp->peer;
 	struct dsm_net_tx *tx = peer->credit_tx[qp->vc];
 
-	if (tx->busy || !dsm_credit_return_due(&peer->credit, qp->vc, idle) ||
-	    !dsm_credit_may_send(&peer->credit, class))
+	if (tx->busy || !dsm_credit_may_return(&peer->credit, qp->vc, idle))
 		return;
 	dsm_credit_use(&peer->credit, class);
 	tx->msg.class = class;
@@ -388,6 +413,8 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	lockdep_assert_held(&peer->lock);
 	while (may_stage(p) && stage_answer(p))
 		post_full(p);
+	if (answers(peer) <= ANSWERS_MOST / 2)
+		dsm_credit_release(&peer->credit);
 	if (may_stage(p))
 		stage_credit(p, DSM_CLASS_RSP, idle);
 	dsm_sq_post(p);

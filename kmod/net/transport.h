@@ -130,6 +130,7 @@ struct dsm_net_config {
  * @sink_misses:   requests that could not, since no registration was free
  * @resumes:       times that broken connections were made anew
  * @duplicates:    messages that came again after that
+ * @credits_held:  credits for requests that were not given back at once, since many answers waited
  * @credits:       messages of each class that may be sent now; CTL: 0
  * @silent_ms:     time since anything was received
  */
@@ -161,6 +162,7 @@ struct dsm_net_peer_stats {
 	u64 sink_misses;
 	u64 resumes;
 	u64 duplicates;
+	u64 credits_held;
 	u32 credits[DSM_CLASS_COUNT];
 	u32 silent_ms;
 };

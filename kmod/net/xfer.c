@@ -143,6 +143,23 @@ static void list_add_xfer(struct dsm_xfer_list *l, struct dsm_xfer *x)
 	l->tail = &x->next;
 }
 
+static void list_push(struct dsm_xfer_list *l, struct dsm_xfer *x)
+{
+	x->next = l->head;
+	l->head = x;
+	if (!x->next)
+		l->tail = &x->next;
+}
+
+static void take_all(struct dsm_xfer_list *to, struct dsm_xfer_list *from)
+{
+	list_init(to);
+	if (!from->head)
+		return;
+	*to = *from;
+	list_init(from);
+}
+
 static struct dsm_xfer *list_take(struct dsm_xfer_list *l)
 {
 	struct dsm_xfer *x = l->head;
@@ -521,15 +538,22 @@ void dsm_xfer_give_back(struct dsm_peer *peer, struct dsm_xfer_list *back)
 
 /**
  * dsm_xfer_purge() - give back what a lost peer did not do
- * @peer: peer, not up any more and drained: nothing is added, the device has nothing
+ * @peer: peer, not up any more and drained: nothing is added, the device has nothing. A registration may be withdrawn
  *
  * Context: process; calls the shell.
  */
 void dsm_xfer_purge(struct dsm_peer *peer)
 {
-	give_back(peer->net, &peer->xfer_posted, -EHOSTDOWN);
-	give_back(peer->net, &peer->xfer_wait, -EHOSTDOWN);
-	give_back(peer->net, &peer->xfer_yields, -EHOSTDOWN);
+	struct dsm_xfer_list posted, wait, yields;
+
+	spin_lock_bh(&peer->lock);
+	take_all(&posted, &peer->xfer_posted);
+	take_all(&wait, &peer->xfer_wait);
+	take_all(&yields, &peer->xfer_yields);
+	spin_unlock_bh(&peer->lock);
+	give_back(peer->net, &posted, -EHOSTDOWN);
+	give_back(peer->net, &wait, -EHOSTDOWN);
+	give_back(peer->net, &yields, -EHOSTDOWN);
 }
 
 /* ---- handing over ---- */
@@ -542,6 +566,15 @@ static bool is_sane(const struct dsm_net *net, const struct dsm_xfer *x, u16 dst
 	if (x->op == DSM_XFER_CAS || x->op == DSM_XFER_ADD)
 		return net->atomics && !x->n_segs && !(x->remote % sizeof(u64));
 	return x->n_segs || x->op == DSM_XFER_SIGNAL;
+}
+
+/* A registration needs nothing of the peer, so no signal that waits for its credit is to be in front of one. */
+static void enlist(struct dsm_peer *peer, struct dsm_xfer *x)
+{
+	if (x->op == OP_REGISTER)
+		list_push(&peer->xfer_wait, x);
+	else
+		list_add_xfer(x->yields ? &peer->xfer_yields : &peer->xfer_wait, x);
 }
 
 /* All or none of a list that is sane. */
@@ -557,7 +590,7 @@ static int hand_over(struct dsm_peer *peer, struct dsm_xfer *x)
 			to_net(x)->peer = peer;
 			to_net(x)->settled = false;	/* the shell uses them again */
 			dsm_xfer_expect(to_net(x));
-			list_add_xfer(x->yields ? &peer->xfer_yields : &peer->xfer_wait, x);
+			enlist(peer, x);
 		}
 		dsm_xfer_push(peer);
 		err = 0;
@@ -595,16 +628,18 @@ int dsm_net_xfer(struct dsm_net *net, struct dsm_xfer *xfer)
 	return err;
 }
 
-/* False: it was posted by now, or is back. */
+/* If the network device is down. False: it is not, or the transfer was posted by now, or is back. */
 static bool withdraw(struct dsm_peer *peer, struct net_xfer *t)
 {
 	struct dsm_xfer **link = &peer->xfer_wait.head;
 	bool found;
 
 	spin_lock_bh(&peer->lock);
-	while (*link && *link != &t->x)
+	/* One that is not up any more gives it back, and its ids go. */
+	found = peer->state == DSM_PEER_UP && !dsm_link_is_up(peer);
+	while (found && *link && *link != &t->x)
 		link = &(*link)->next;
-	found = *link;
+	found = found && *link;
 	if (found) {
 		*link = t->x.next;
 		if (!*link)
@@ -620,7 +655,7 @@ static int wait_registered(struct dsm_peer *peer, struct net_xfer *t)
 	unsigned long patience = msecs_to_jiffies(peer->net->cfg.peer_timeout_ms);
 
 	while (!wait_for_completion_timeout(t->tell, patience))
-		if (dsm_peer_is_self(peer) && !dsm_link_is_up(peer) && withdraw(peer, t))
+		if (dsm_peer_is_self(peer) && withdraw(peer, t))
 			return -ENETDOWN;
 	return t->x.status;
 }

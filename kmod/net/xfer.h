@@ -73,6 +73,10 @@ void dsm_xfer_again(struct dsm_peer *peer, struct dsm_xfer_list *back);
 void dsm_xfer_give_back(struct dsm_peer *peer, struct dsm_xfer_list *back);
 void dsm_xfer_purge(struct dsm_peer *peer);
 
+/* mr.c */
+void dsm_mr_release_all(struct dsm_net *net);
+void dsm_mr_forget_all(struct dsm_net *net);
+
 /* xfer_map.c */
 void dsm_xfer_map_init(void);
 int dsm_xfer_map(struct net_xfer *t);

@@ -388,6 +388,21 @@ def credits_run_out(c):
     check_both_know(a, b)
 
 
+def who_takes_no_answers_asks_for_less(c):
+    """A node that asks for more pages than may wait, and gives no credits back, is given none either; then all come."""
+    a, b = living(c)[:2]
+    pages = 1800
+    with region(c, "8M", "home=first-touch,around=off") as name, actors(name, a, b) as (at_home, reader):
+        show(at_home, reader, pages, 1)
+        before = counters(a)["credits_held"]
+        with withheld(b, a):
+            asking = reader.begin("prefetch", 0, pages * PAGE)
+            until(lambda: counters(a)["credits_held"] > before, "all requests were taken", CALL_SECONDS * c.slowness)
+        reader.finish(asking, 0, "prefetch")
+        reader.want(0, "verify", 0, pages, PAGE, 1)
+    check_both_know(a, b)
+
+
 def answers_go_before_pages(c):
     """Without credit, a node's answers wait; when there is some, grants go before the pages that came first."""
     a, b = living(c)[:2]

@@ -20,6 +20,7 @@ static const u16 window[DSM_CREDIT_COUNT] = {
 
 struct message {
 	enum dsm_class class;
+	bool is_credit;
 	bool brief;		/* an answer without a header: @word is what dsm_credit_brief() said */
 	u64 word;
 };
@@ -71,11 +72,9 @@ static enum dsm_vc vc_of(enum dsm_class class)
 	return class == DSM_CLASS_RSP ? DSM_VC_P : DSM_VC_Q;
 }
 
-/* As dsm_send_push() does it: ask, count, fill the header; the doorbell comes later. */
-static bool stage(struct side *s, struct message *chain, u32 *n, enum dsm_class class)
+/* There is a credit: count, fill the header. */
+static void stage_one(struct side *s, struct message *chain, u32 *n, enum dsm_class class)
 {
-	if (!dsm_credit_may_send(&s->c, class))
-		return false;
 	dsm_credit_use(&s->c, class);
 	chain[*n] = (struct message){ .class = class };
 	if (class == DSM_CLASS_RSP && unit_random_below(&rnd, 2)) {
@@ -89,6 +88,14 @@ static bool stage(struct side *s, struct message *chain, u32 *n, enum dsm_class 
 		chain[*n].word = dsm_credit_word(&s->c, vc_of(class));
 	s->sent[class]++;
 	(*n)++;
+}
+
+/* As dsm_send_push() does it; the doorbell comes later. */
+static bool stage(struct side *s, struct message *chain, u32 *n, enum dsm_class class)
+{
+	if (!dsm_credit_may_send(&s->c, class))
+		return false;
+	stage_one(s, chain, n, class);
 	return true;
 }
 
@@ -124,9 +131,10 @@ static bool send_credit(struct side *s, enum dsm_vc vc, bool idle)
 	struct message one;
 	u32 n = 0;
 
-	if (!dsm_credit_return_due(&s->c, vc, idle) ||
-	    !stage(s, &one, &n, vc == DSM_VC_Q ? DSM_CLASS_REQ : DSM_CLASS_RSP))
+	if (!dsm_credit_may_return(&s->c, vc, idle))
 		return false;
+	stage_one(s, &one, &n, vc == DSM_VC_Q ? DSM_CLASS_REQ : DSM_CLASS_RSP);
+	one.is_credit = true;
 	doorbell(s, vc, &one, n);
 	return true;
 }
@@ -236,21 +244,92 @@ static void chains_keep_counts_exact(void **state)
 			     (unsigned long long)side[0].sent[i]);
 }
 
-/* A chain takes what there is and leaves the last credit to a message that returns one. */
-static void last_credit_returns_one(void **state)
+/* A chain takes what there is and leaves the last credit to a message that returns others. */
+static void last_credit_returns_others(void **state)
 {
 	struct message chain[DSM_SLOTS_REQ + 1];
-	u32 n = 0;
+	u32 n = 0, i;
+	u64 word;
 
 	while (stage(&side[0], chain, &n, DSM_CLASS_REQ))
 		;
 	assert_int_equal(n, DSM_SLOTS_REQ - 1);
-	/* A reply was handled: its credit is owed, and goes out on Q. */
-	assert_true(dsm_credit_receive(&side[0].c, DSM_CLASS_RSP));
-	dsm_credit_repost(&side[0].c, DSM_CLASS_RSP);
-	assert_true(stage(&side[0], chain, &n, DSM_CLASS_REQ));
-	assert_int_equal((u16)(chain[n - 1].word >> (16 * DSM_CLASS_RSP)), DSM_SLOTS_RSP + 1);
-	assert_false(stage(&side[0], chain, &n, DSM_CLASS_REQ));
+	/* Replies were handled: their credits are owed, and go out on Q. */
+	for (i = 1; i <= DSM_SLOTS_RSP / 4; i++) {
+		assert_false(dsm_credit_may_return(&side[0].c, DSM_VC_Q, true));
+		assert_true(dsm_credit_receive(&side[0].c, DSM_CLASS_RSP));
+		dsm_credit_repost(&side[0].c, DSM_CLASS_RSP);
+		assert_false(stage(&side[0], chain, &n, DSM_CLASS_REQ));
+	}
+	assert_true(send_credit(&side[0], DSM_VC_Q, true));
+	word = side[0].out[DSM_VC_Q].message[0].word;
+	assert_int_equal((u16)(word >> (16 * DSM_CLASS_RSP)), DSM_SLOTS_RSP + DSM_SLOTS_RSP / 4);
+	assert_int_equal((u16)(side[0].c.of[DSM_CLASS_REQ].limit - side[0].c.of[DSM_CLASS_REQ].sent), 0);
+}
+
+#define FLOOD 100	/* as ANSWERS_MOST */
+
+/*
+ * Side 1 asks whenever it may, 16 at once as by a bulk, and takes answers only by and by. What waits for it stays within a
+ * bound; when it takes them all, it can ask again.
+ */
+static void who_takes_no_answers_may_ask_no_more(void **state)
+{
+	struct side *at_home = &side[0], *asker = &side[1];
+	u32 waits = 0, most = 0, step, held;
+	struct message chain[1];
+
+	for (step = 0; step < 100000; step++) {
+		struct wire *w = &asker->out[DSM_VC_Q];
+		u32 n = 0;
+
+		if (stage(asker, chain, &n, unit_random_below(&rnd, 8) ? DSM_CLASS_REQ : DSM_CLASS_FWD))
+			doorbell(asker, DSM_VC_Q, chain, n);
+		send_credit(asker, DSM_VC_Q, true);
+		while (w->head != w->tail) {
+			struct message m = w->message[w->head % QUEUE_MAX];
+
+			receive(asker, at_home, DSM_VC_Q);
+			at_home->handled[m.class]--;
+			at_home->posted[m.class]++;
+			waits += m.is_credit ? 0 : 16;
+			if (!m.is_credit && waits >= FLOOD)
+				dsm_credit_withhold(&at_home->c, m.class);
+			else
+				dsm_credit_repost(&at_home->c, m.class);
+		}
+		most = max(most, waits);
+		for (n = 0; waits && stage(at_home, chain, &n, DSM_CLASS_RSP); n = 0, waits--)
+			doorbell(at_home, DSM_VC_P, chain, n);
+		if (waits <= FLOOD / 2)
+			dsm_credit_release(&at_home->c);
+		send_credit(at_home, DSM_VC_P, true);
+		for (n = unit_random_below(&rnd, 3); n; n--) {
+			receive(at_home, asker, DSM_VC_P);
+			repost(asker, DSM_CLASS_RSP);
+		}
+		unit_require(waits <= FLOOD + 16 * (DSM_SLOTS_REQ + DSM_SLOTS_FWD), "%u answers wait in step %u", waits, step);
+	}
+	assert_true(most > FLOOD);
+	assert_true(asker->sent[DSM_CLASS_REQ] > 1000);
+	while (waits) {
+		u32 n = 0, before = waits;
+
+		settle();
+		while (waits && stage(at_home, chain, &n, DSM_CLASS_RSP)) {
+			doorbell(at_home, DSM_VC_P, chain, n);
+			n = 0;
+			waits--;
+		}
+		if (waits <= FLOOD / 2)
+			dsm_credit_release(&at_home->c);
+		unit_require(waits < before, "%u answers wait for ever", waits);
+	}
+	dsm_credit_release(&at_home->c);
+	for (held = 0; held < DSM_CREDIT_COUNT; held++)
+		assert_int_equal(at_home->c.held[held], 0);
+	settle();
+	check_exact();
 }
 
 /* Both flood each other with everything; nobody may run dry for good. */
@@ -347,7 +426,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(chains_keep_counts_exact, start),
-		cmocka_unit_test_setup(last_credit_returns_one, start),
+		cmocka_unit_test_setup(last_credit_returns_others, start),
+		cmocka_unit_test_setup(who_takes_no_answers_may_ask_no_more, start),
 		cmocka_unit_test_setup(floods_never_stick, start),
 		cmocka_unit_test_setup(lies_change_nothing, start),
 		cmocka_unit_test_setup(slots_of_a_ring_come_back, start),

@@ -119,6 +119,7 @@ static const struct {
 	[DSM_STAT_WRPROTECT_RUNS] = { "wrprotect_runs", "runs of pages made read-only, with one TLB flush" },
 	[DSM_STAT_ZAP_RUNS] = { "zap_runs", "runs of pages unmapped, likewise" },
 	[DSM_STAT_NS_MESSAGE_WAIT] = { "ns_message_wait", "handlers waiting for the node's lock" },
+	[DSM_STAT_CREDITS_HELD] = { "credits_held", "not given back while many answers waited" },
 	[DSM_STAT_XFERS_FIRST] = { "xfers_first", "transfers of locks, barriers, directories sent while pages waited" },
 };
 
