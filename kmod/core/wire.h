@@ -17,7 +17,7 @@
 
 /* In HELLO only. A test builds the module with another one (selftests/cluster). */
 #ifndef DSM_WIRE_VERSION
-#define DSM_WIRE_VERSION 22u
+#define DSM_WIRE_VERSION 23u
 #endif
 
 /**
