@@ -336,14 +336,6 @@ static void undo(struct dsm_node *n)
 	wake_up_all(&n->changed);
 }
 
-/* Pages that are only here go home first; those homed here stay. */
-static bool would_lose(struct dsm_region *r)
-{
-	if (dsm_region_living_pages(r))
-		dsm_homes_give_back(r);
-	return dsm_region_living_pages(r);
-}
-
 /* A thread that was killed may have asked for a page that is still to come. False: it does not within the bound. */
 static bool all_arrived(struct dsm_region *r)
 {
@@ -359,10 +351,19 @@ static bool all_arrived(struct dsm_region *r)
 
 static int refuse_loss(struct dsm_region *r, struct dsm_errtxt *err)
 {
-	if (!would_lose(r))
+	const char *suffix = r->node->suffix, *dash = *r->name ? "-" : "";
+
+	/* Pages that are only here go home first; those homed here stay. */
+	if (dsm_region_living_pages(r))
+		dsm_homes_give_back(r);
+	if (dsm_region_living_pages(r))
+		dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s%s live on this node; --force loses them",
+			       dsm_region_living_pages(r), suffix, dash, r->name);
+	else if (READ_ONCE(r->space->led_on))
+		dsm_errtxt_set(err, "homes of /dev/dsm%s%s%s moved from this node to others, and some may know the way from it alone; --force loses it",
+			       suffix, dash, r->name);
+	else
 		return 0;
-	dsm_errtxt_set(err, "%llu pages of region /dev/dsm%s%s%s live on this node; --force loses them",
-		       dsm_region_living_pages(r), r->node->suffix, *r->name ? "-" : "", r->name);
 	return -EBUSY;
 }
 

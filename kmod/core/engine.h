@@ -196,8 +196,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @pages:   length
  * @members: nodes that home its pages and serve its keys, in order; fixed on first use
  * @n_members: 0 until then
- * @users:   bitmap: nodes that have opened it and did not leave in good order; a lost one may be
- *           the one that a flag wait or a barrier waits for
+ * @users:   bitmap: nodes that have opened it and did not leave in good order; a flag wait or a barrier may wait for a lost one
  * @gone:    bitmap: nodes that were lost since this node knows the region
  * @policy:  settings
  * @dir:     metadata=rdma
@@ -205,6 +204,7 @@ static_assert(sizeof(struct dsm_page) <= 64);
  * @slots:   locks shared with processes, or NULL; set once
  * @still:   it may go, and may yet stay: meanwhile this node sends no diff or notice of it; set by the shell
  * @closing: the region goes and nobody uses it: no page stays dirty; set by the shell
+ * @led_on:  a page's home moved from this node to another: who asks here for it is told where it is now
  * @all_told: every notice of this region that this node had to apply, it has applied; set by the
  *           shell for a region that this node knows from before its first use
  * @told:    bit by DSM_TOLD_BIT(): a notice named a page of this group that was never touched here
@@ -227,7 +227,7 @@ struct dsm_space {
 	struct dsm_dir dir;
 	struct dsm_moves moves;
 	struct dsm_slots *slots;
-	bool still, closing;
+	bool still, closing, led_on;
 	bool all_told;
 	u64 told[DSM_TOLD_WORDS];
 	u32 busy, fetching, flags_set;

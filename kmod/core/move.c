@@ -127,6 +127,7 @@ void dsm_move_give(struct dsm_engine *e, struct dsm_page *p, const struct dsm_as
 	if (moved.bytes == DSM_MOVED_DATA)
 		dsm_wire_put(m, dsm_env_bytes(p->frame), DSM_PAGE_BYTES);
 	dsm_act_send(acts, m);
+	p->space->led_on = true;
 	p->home = to->node;
 	p->need = p->ver;
 	p->nacks = 0;

@@ -141,10 +141,10 @@ void dsm_fault_body(struct dsm_peer *peer, struct dsm_msgbuf *msg)
 		type, at, msg->len, mask);
 }
 
-static void overrun(struct dsm_peer *peer, bool on)
+static void turn(struct dsm_peer *peer, enum dsm_fault fault, bool on)
 {
 	spin_lock_bh(&peer->lock);
-	__assign_bit(DSM_FAULT_OVERRUN, &peer->faults.set, on);
+	__assign_bit(fault, &peer->faults.set, on);
 	dsm_send_push(peer, false);
 	spin_unlock_bh(&peer->lock);
 }
@@ -185,7 +185,9 @@ int dsm_net_fault(struct dsm_net *net, u16 node, const char *what, u32 a, u32 b)
 	else if (!strcmp(what, "withhold"))
 		give_withheld(peer);
 	else if (!strcmp(what, "overrun"))
-		overrun(peer, a);
+		turn(peer, DSM_FAULT_OVERRUN, a);
+	else if (!strcmp(what, "few"))
+		turn(peer, DSM_FAULT_FEW, a);
 	else if (!strcmp(what, "datagrams"))
 		err = dsm_mcast_drop(net, a);
 	else

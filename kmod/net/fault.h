@@ -17,9 +17,10 @@
  *                      that it never sent
  * @DSM_FAULT_WITHHOLD: credits are not given back
  * @DSM_FAULT_OVERRUN:  messages go out without credit
+ * @DSM_FAULT_FEW:      few answers may wait for it before it is not given back credits for requests
  */
 enum dsm_fault {
-	DSM_FAULT_CORRUPT, DSM_FAULT_REPEAT, DSM_FAULT_LIE, DSM_FAULT_WITHHOLD, DSM_FAULT_OVERRUN,
+	DSM_FAULT_CORRUPT, DSM_FAULT_REPEAT, DSM_FAULT_LIE, DSM_FAULT_WITHHOLD, DSM_FAULT_OVERRUN, DSM_FAULT_FEW,
 };
 
 /* In the place of a message's type, which none has: a brief answer, see sink.c. */

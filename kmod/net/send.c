@@ -33,6 +33,7 @@
  * our memory. Half as many, and it gets them again.
  */
 #define ANSWERS_MOST 512
+#define ANSWERS_FEW 16
 
 static struct kmem_cache *tx_cache;
 static struct kmem_cache *buf_cache;
@@ -283,6 +284,11 @@ void dsm_send_queue(struct dsm_peer *peer, struct dsm_net_tx *tx)
 	backlog_add(backlog_of(peer, &tx->msg), &tx->msg);
 }
 
+static u32 answers_most(const struct dsm_peer *peer)
+{
+	return dsm_fault_is_set(peer, DSM_FAULT_FEW) ? ANSWERS_FEW : ANSWERS_MOST;
+}
+
 static u32 answers(const struct dsm_peer *peer)
 {
 	return peer->backlog[DSM_CLASS_RSP].n + peer->backlog[DSM_BACKLOG_PAGES].n;
@@ -298,7 +304,7 @@ static u32 answers(const struct dsm_peer *peer)
 bool dsm_send_is_flooded(const struct dsm_peer *peer)
 {
 	lockdep_assert_held(&peer->lock);
-	return answers(peer) >= ANSWERS_MOST;
+	return answers(peer) >= answers_most(peer);
 }
 
 /* Stage the message that waits first in a backlog, if it may go. */
@@ -413,7 +419,7 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	lockdep_assert_held(&peer->lock);
 	while (may_stage(p) && stage_answer(p))
 		post_full(p);
-	if (answers(peer) <= ANSWERS_MOST / 2)
+	if (answers(peer) <= answers_most(peer) / 2)
 		dsm_credit_release(&peer->credit);
 	if (may_stage(p))
 		stage_credit(p, DSM_CLASS_RSP, idle);

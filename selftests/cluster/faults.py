@@ -391,15 +391,18 @@ def credits_run_out(c):
 def who_takes_no_answers_asks_for_less(c):
     """A node that asks for more pages than may wait, and gives no credits back, is given none either; then all come."""
     a, b = living(c)[:2]
-    pages = 1800
-    with region(c, "8M", "home=first-touch,around=off") as name, actors(name, a, b) as (at_home, reader):
+    pages = 600
+    with region(c, "4M", "home=first-touch,around=off") as name, actors(name, a, b) as (at_home, reader):
         show(at_home, reader, pages, 1)
         before = counters(a)["credits_held"]
+        fault(a, b, "few 1")
         with withheld(b, a):
             asking = reader.begin("prefetch", 0, pages * PAGE)
             until(lambda: counters(a)["credits_held"] > before, "all requests were taken", CALL_SECONDS * c.slowness)
+        # Those that wait are still more than may: it goes on by the credits that it returns by CREDITs.
         reader.finish(asking, 0, "prefetch")
         reader.want(0, "verify", 0, pages, PAGE, 1)
+        fault(a, b, "few 0")
     check_both_know(a, b)
 
 

@@ -210,6 +210,25 @@ def leaves_with_the_only_copy(c):
             last.check(["dsmctl", "join", "--listen", last.address, "--seed", first.address])
 
 
+def leaves_when_homes_have_moved_on(c):
+    """Who led others to a page's next home does not leave before the region goes: they may know the way from it alone."""
+    first, between, last = c.nodes[0], c.nodes[1], c.nodes[-1]
+    with region(c, "1M", "consistency=cashmere", "home=migrate", nodes=c.nodes) as name:
+        with actors(name, last, between) as (a, b):
+            for value, actor in enumerate((a, b), 1):
+                actor.want(0, "lock", 1)
+                actor.want(0, "write", 0, value)
+                actor.want(0, "unlock", 1)
+        expect(counters(between, name)["migrations"] == 1, "the page's home did not move")
+        refused(last, ["leave"], "moved from this node to others")
+        with actors(name, first) as (reader,):
+            reader.want(0, "lock", 1)
+            reader.read(0, 2)
+            reader.want(0, "unlock", 1)
+    last.check(["dsmctl", "leave"])
+    last.check(["dsmctl", "join", "--listen", last.address, "--seed", first.address])
+
+
 def homes_of_a_node_that_is_lost(c):
     """Who asks a lost node to claim is told; the others' homes are saved."""
     first, last = c.nodes[0], c.nodes[-1]
