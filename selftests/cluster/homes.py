@@ -213,7 +213,7 @@ def leaves_with_the_only_copy(c):
 def leaves_when_homes_have_moved_on(c):
     """Who led others to a page's next home does not leave before the region goes: they may know the way from it alone."""
     first, between, last = c.nodes[0], c.nodes[1], c.nodes[-1]
-    with region(c, "1M", "consistency=cashmere", "home=migrate", nodes=c.nodes) as name:
+    with region(c, "1M", "preset=csm-none-mg", nodes=c.nodes) as name:
         with actors(name, last, between) as (a, b):
             for value, actor in enumerate((a, b), 1):
                 actor.want(0, "lock", 1)
