@@ -37,7 +37,7 @@ static struct start {
 } *order;			/* of all bodies; each process has its own */
 
 static const struct app_option options[] = {
-	{ "bodies", "bodies", &barnes_bodies, 64, 1 << 24, { 1024, 16384, 131072 } },
+	{ "bodies", "bodies", &barnes_bodies, 48, 1 << 24, { 1024, 16384, 131072 } },
 	{ "steps", "time steps", &steps, 1, 100000, { 2, 10, 4 } },
 	{ "spatial", "1: the tree is built by regions of space; 0: under locks", &spatial, 0, 1,
 	  { 0, 1, 0 } },
