@@ -108,6 +108,17 @@ int dsm_node_recv(void *ctx, u16 node, enum dsm_class class, const u8 *msg, u32 
 
 /* ---- peers ---- */
 
+static void forget_loss(struct dsm_node *n, u16 node)
+{
+	u32 bucket;
+
+	for (bucket = 0; bucket < DSM_KEY_BUCKETS; bucket++) {
+		spin_lock(&n->lock);
+		dsm_engine_forget_loss(n->engine, node, bucket);
+		spin_unlock(&n->lock);
+	}
+}
+
 /**
  * dsm_node_peer_up() - a peer can be reached
  * @ctx:  struct dsm_node
@@ -121,12 +132,16 @@ void dsm_node_peer_up(void *ctx, u16 self, u16 node, const struct sockaddr_in *a
 {
 	struct dsm_node *n = ctx;
 
+	/* Of the loss of this one nobody is told before all who wait have forgotten that of another one. */
+	mutex_lock(&n->losing);
 	spin_lock(&n->lock);
 	dsm_engine_set_self(n->engine, self);
 	n->peers[node] = (struct dsm_peer_record){ .state = DSM_NODE_UP, .addr = *addr };
 	dsm_engine_peer_up(n->engine, node);
 	n->joined |= n->listed & BIT_ULL(node);	/* the coordinator may have said so before */
 	spin_unlock(&n->lock);
+	forget_loss(n, node);
+	mutex_unlock(&n->losing);
 	down_write(&n->net_lock);
 	n->counted |= BIT_ULL(node);
 	up_write(&n->net_lock);

@@ -544,7 +544,7 @@ int dsm_barrier_on_message(struct dsm_engine *e, u16 from, const struct dsm_wire
 			.xid = le32_to_cpu(ticket.xid),
 			.value = le32_to_cpu(body.parties),
 			.key = le64_to_cpu(body.key),
-			.told = le64_to_cpu(body.told),
+			.told = dsm_engine_told(e, s->id, le64_to_cpu(body.told)),
 			.count = le32_to_cpu(ticket.count),
 			.op = le16_to_cpu(ticket.flags),
 			.episode = le64_to_cpu(body.episode),

@@ -144,7 +144,6 @@ void dsm_engine_peer_up(struct dsm_engine *e, u16 node)
 	for (i = 0; i < DSM_MAX_NODES; i++)
 		e->apart[i] &= ~(1ull << node);
 	forget_user(e, node);
-	dsm_engine_forget_loss(e, node);
 }
 
 /**
@@ -522,6 +521,24 @@ void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts)
 }
 
 /* Who has its number later is another. */
+/**
+ * dsm_engine_told() - losses that who waits has heard of, as far as they count here
+ * @e:      engine
+ * @region: region
+ * @told:   bitmap of lost nodes, from another node
+ *
+ * A number that is another node's here already may not be so there yet.
+ *
+ * Context: engine lock held.
+ * Return: bitmap.
+ */
+u64 dsm_engine_told(struct dsm_engine *e, u32 region, u64 told)
+{
+	const struct dsm_space *s = dsm_space_find(e, region);
+
+	return s ? told & ~(e->alive & s->gone) : told;
+}
+
 static void note_gone(struct dsm_engine *e, u16 node)
 {
 	struct dsm_space *s;

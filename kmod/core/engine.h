@@ -133,8 +133,7 @@ struct dsm_sc {
  * @space:    region it belongs to
  * @idx:      page index within the region; fixed
  * @xid:      request id of the outstanding fetch; migrate@barrier, at the home: who wrote (moves.c)
- * @home:     home node; at a first-touch manager authoritative, elsewhere, and with home=migrate also there,
- *            a hint that a NACK corrects
+ * @home:     home node; at a first-touch manager authoritative, elsewhere, and with home=migrate also there, a hint that a NACK corrects
  * @state:    enum dsm_page_state; changed only by set_state() in page.c
  * @flags:    DSM_PF_* or DSM_SCF_*
  * @rel_cur:  release slot that gets this flush or unacked diff
@@ -644,7 +643,8 @@ void dsm_space_del(struct dsm_engine *e, struct dsm_space *s);
 struct dsm_space *dsm_space_find(struct dsm_engine *e, u32 region);
 /* Drop the objects of a region's keys (region 0: all) and give them to the pools. */
 void dsm_engine_forget(struct dsm_engine *e, u32 region);
-void dsm_engine_forget_loss(struct dsm_engine *e, u16 node);
+void dsm_engine_forget_loss(struct dsm_engine *e, u16 node, u32 bucket);
+u64 dsm_engine_told(struct dsm_engine *e, u32 region, u64 told);
 
 /* How many objects of @kind the shell should add before the next step; 0 = enough. */
 u32 dsm_engine_wants(const struct dsm_engine *e, enum dsm_pool_kind kind);

@@ -211,7 +211,7 @@ static void accept(struct dsm_engine *e, const struct dsm_wire_flag *body, u8 ty
 		.region = region,
 		.xid = xid,
 		.key = le64_to_cpu(body->key),
-		.told = le64_to_cpu(body->told),
+		.told = dsm_engine_told(e, region, le64_to_cpu(body->told)),
 	});
 
 	if (dsm_served_too_many(e, q))

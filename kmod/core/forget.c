@@ -65,29 +65,31 @@ static void forget_told_conts(struct list_head *list, u64 bit)
 }
 
 /**
- * dsm_engine_forget_loss() - the number of a lost node is another's
- * @e:    engine
- * @node: number
+ * dsm_engine_forget_loss() - the number of a lost node is another's: one hash chain
+ * @e:      engine
+ * @node:   number
+ * @bucket: 0 to DSM_KEY_BUCKETS - 1; with 0 also what is in no chain
  *
- * Who waits for a flag or at a barrier, and has heard of that loss before, has heard of none of the other.
+ * Who waits for a flag or at a barrier, and has heard of that loss before, has heard of none of the other. Of who comes
+ * later see dsm_engine_told().
  *
- * Context: engine lock held.
+ * Context: engine lock held, after dsm_engine_peer_up().
  */
-void dsm_engine_forget_loss(struct dsm_engine *e, u16 node)
+void dsm_engine_forget_loss(struct dsm_engine *e, u16 node, u32 bucket)
 {
 	const u64 bit = 1ull << node;
 	struct dsm_barrier *b;
 	struct dsm_flag *f;
 	u32 i;
 
-	for (i = 0; i < DSM_KEY_BUCKETS; i++) {
-		hlist_for_each_entry(b, &e->barriers[i], by_key) {
-			forget_told(&b->arrivals, bit);
-			b->told &= ~bit;
-		}
-		hlist_for_each_entry(f, &e->flags[i], by_key)
-			forget_told(&f->waiters, bit);
+	hlist_for_each_entry(b, &e->barriers[bucket], by_key) {
+		forget_told(&b->arrivals, bit);
+		b->told &= ~bit;
 	}
+	hlist_for_each_entry(f, &e->flags[bucket], by_key)
+		forget_told(&f->waiters, bit);
+	if (bucket)
+		return;
 	forget_told_conts(&e->ready, bit);
 	for (i = 0; i < DSM_MAX_NODES; i++) {
 		forget_told_conts(&e->pull[i].now, bit);

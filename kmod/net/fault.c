@@ -16,6 +16,7 @@
  *                     never sent
  *   withhold ON       credits are not given back while ON is 1
  *   overrun ON        messages go out without credit while ON is 1
+ *   few ON            few answers may wait for the other node while ON is 1: then it gets no credits for requests
  *   datagrams N       of N multicast datagrams received, of anybody, one is lost; 0: none
  *
  * Changes nothing by itself: what follows is the doing of the code that is tested.

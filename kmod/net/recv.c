@@ -207,7 +207,9 @@ static const char *account(struct dsm_qp *qp, const struct header *h, bool in_bu
 		return "malformed message: sent without credit";
 	if (!dsm_credit_take(&peer->credit, qp->vc, h->credit))
 		return "malformed message: credits";
-	dsm_send_push(peer, false);
+	/* What a CREDIT lets go is to return the CREDIT's own slot, perhaps the only one that is given back: repost() pushes. */
+	if (h->type != DSM_MSG_CREDIT)
+		dsm_send_push(peer, false);
 	return NULL;
 }
 
@@ -252,7 +254,9 @@ static void repost(struct dsm_rx *rx, enum dsm_class class, bool asks)
 	bool bulk = rx->bulk;
 
 	spin_lock_bh(&peer->lock);
-	if (post_slot(rx) && qp->vc != DSM_VC_C && !dsm_fault_withhold(peer, class)) {
+	if (!post_slot(rx) || qp->vc == DSM_VC_C)
+		goto unlock;
+	if (!dsm_fault_withhold(peer, class)) {
 		if (asks && dsm_send_is_flooded(peer)) {
 			dsm_credit_withhold(&peer->credit, class);
 			peer->stats.credits_held++;
@@ -264,8 +268,9 @@ static void repost(struct dsm_rx *rx, enum dsm_class class, bool asks)
 		if (dsm_credit_return_due(&peer->credit, dsm_credit_carrier(class), true))
 			queue_delayed_work(peer->net->beat_wq, &peer->idle_work,
 					   msecs_to_jiffies(20));
-		dsm_send_push(peer, false);
 	}
+	dsm_send_push(peer, false);
+unlock:
 	spin_unlock_bh(&peer->lock);
 }
 
@@ -360,7 +365,7 @@ static void handle_message(struct dsm_rx *rx)
 	else if (again)
 		discard(rx, h.seq);
 	else
-		repost(rx, h.class, h.class != DSM_CLASS_RSP && !is_bare(&h));
+		repost(rx, h.class, h.class == DSM_CLASS_REQ && !is_bare(&h));
 }
 
 /* The next message of a slot of the ring. NULL, or the rule it breaks. */

@@ -33,7 +33,7 @@
  * our memory. Half as many, and it gets them again.
  */
 #define ANSWERS_MOST 512
-#define ANSWERS_FEW 16
+#define ANSWERS_FEW 48
 
 static struct kmem_cache *tx_cache;
 static struct kmem_cache *buf_cache;
@@ -404,6 +404,13 @@ static void post_full(struct dsm_qp *qp)
 		dsm_sq_post(qp);
 }
 
+/* While there are answers still, which tell of it; more than may go by one immediate. */
+static void release_if_few(struct dsm_peer *peer)
+{
+	if (answers(peer) <= answers_most(peer) / 2)
+		dsm_credit_release(&peer->credit);
+}
+
 /**
  * dsm_send_push() - post all that credits and room allow
  * @peer: peer
@@ -417,10 +424,8 @@ void dsm_send_push(struct dsm_peer *peer, bool idle)
 	struct dsm_qp *p = &peer->qp[DSM_VC_P];
 
 	lockdep_assert_held(&peer->lock);
-	while (may_stage(p) && stage_answer(p))
+	for (release_if_few(peer); may_stage(p) && stage_answer(p); release_if_few(peer))
 		post_full(p);
-	if (answers(peer) <= answers_most(peer) / 2)
-		dsm_credit_release(&peer->credit);
 	if (may_stage(p))
 		stage_credit(p, DSM_CLASS_RSP, idle);
 	dsm_sq_post(p);

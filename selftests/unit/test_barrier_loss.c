@@ -155,10 +155,8 @@ static void reg_party_with_the_number_of_a_lost_user_is_lost_too(void **state)
 	arrive(A, 3, &one);
 	arrive(B, 3, &two);
 	world_run();
-	for (n = A; n <= B; n++) {
-		dsm_engine_peer_up(world_engine(n), C);
-		w.node[n].space.users |= 1 << C;
-	}
+	for (n = A; n <= B; n++)
+		world_newcomer(n, C);
 	assert_false(one.done || two.done);
 	for (n = A; n <= B; n++)
 		world_learn_loss(n, C);

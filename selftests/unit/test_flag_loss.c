@@ -133,10 +133,8 @@ static void setter_comes_back(bool first, struct dsm_waiter *wait, struct dsm_wa
 	if (first)
 		world_learn_loss(A, C);
 	world_run();
-	for (n = A; n <= B; n++) {
-		dsm_engine_peer_up(world_engine(n), C);
-		w.node[n].space.users |= 1 << C;
-	}
+	for (n = A; n <= B; n++)
+		world_newcomer(n, C);
 	begin(B, DSM_FLAG_WAIT, late);
 	world_run();
 	assert_false(wait->done || late->done);
@@ -159,6 +157,24 @@ static void reg_setter_with_the_id_of_a_lost_user_is_lost_too(void **state)
 		assert_int_equal(late.status, -EHOSTDOWN);
 		world_stop();
 	}
+}
+
+/* Its number is another node's at the manager already, and at the node that waits not yet. */
+static void reg_wait_of_who_is_behind_with_a_newcomer(void **state)
+{
+	struct dsm_waiter wait;
+
+	world_lose(C);
+	world_newcomer(A, C);
+	told = 1 << C;
+	begin(B, DSM_FLAG_WAIT, &wait);
+	world_run();
+	assert_false(wait.done);
+	world_newcomer(B, C);
+	world_learn_loss(A, C);
+	world_run();
+	assert_true(wait.done);
+	assert_int_equal(wait.status, -EHOSTDOWN);
 }
 
 /* Of the loss that its flag was told of just before it came, others being told still; and then the number is another's. */
@@ -185,10 +201,8 @@ static void reg_wait_that_comes_when_its_key_was_told(void **state)
 		}
 	}
 	assert_false(wait.done);
-	for (n = A; n <= B; n++) {
-		dsm_engine_peer_up(world_engine(n), C);
-		w.node[n].space.users |= 1 << C;
-	}
+	for (n = A; n <= B; n++)
+		world_newcomer(n, C);
 	for (n = A; n <= B; n++)
 		world_learn_loss(n, C);
 	world_run();
@@ -247,6 +261,7 @@ int main(void)
 		T(reg_flag_that_goes_meanwhile_hides_none_from_a_loss),
 		T(newcomer_with_the_id_of_a_lost_user_is_another),
 		cmocka_unit_test(reg_setter_with_the_id_of_a_lost_user_is_lost_too),
+		T(reg_wait_of_who_is_behind_with_a_newcomer),
 		T(reg_wait_that_comes_when_its_key_was_told),
 		T(reg_wait_that_comes_while_its_key_is_about_to_be_told),
 		T(loss_of_a_waiter_is_forgotten_and_of_a_setter_changes_nothing),

@@ -596,6 +596,17 @@ static inline void world_lose(u16 node)
 			world_learn_loss(i, node);
 }
 
+/* A number that was lost is another node's, which uses the region. */
+static inline void world_newcomer(u16 at, u16 node)
+{
+	u32 i;
+
+	dsm_engine_peer_up(world_engine(at), node);
+	for (i = 0; i < DSM_KEY_BUCKETS; i++)
+		dsm_engine_forget_loss(world_engine(at), node, i);
+	w.node[at].space.users |= 1ull << node;
+}
+
 /* ---- set-up ---- */
 
 static inline void world_start_with(u32 nodes, u8 home)
