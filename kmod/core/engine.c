@@ -520,7 +520,6 @@ void dsm_engine_run(struct dsm_engine *e, struct dsm_actions *acts)
 	acts->run = next_ready(e);
 }
 
-/* Who has its number later is another. */
 /**
  * dsm_engine_told() - losses that who waits has heard of, as far as they count here
  * @e:      engine
@@ -539,6 +538,7 @@ u64 dsm_engine_told(struct dsm_engine *e, u32 region, u64 told)
 	return s ? told & ~(e->alive & s->gone) : told;
 }
 
+/* Who has its number later is another. */
 static void note_gone(struct dsm_engine *e, u16 node)
 {
 	struct dsm_space *s;

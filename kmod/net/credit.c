@@ -14,8 +14,8 @@
  * The last credit for requests and the last one for replies may be used only
  * by a CREDIT, which returns many the other way: both sides cannot run dry
  * with credits owed to each other, since whoever sent last gave the other some.
- * That holds also while a side withholds the credits of what asks for answers,
- * since too many of these wait already: of a CREDIT it withholds none.
+ * That holds also while a side withholds the credits of requests, since too many
+ * answers wait already: of a CREDIT it withholds none.
  */
 #include "credit.h"
 
@@ -276,15 +276,14 @@ void dsm_credit_repost_bulk(struct dsm_credits *c)
 }
 
 /**
- * dsm_credit_withhold() - a slot was posted again, but the peer is to send less for now
- * @c:     counts of a peer
- * @class: class of the message that was in it, which was no CREDIT: of these there is always one that the peer may send
+ * dsm_credit_withhold() - a slot was posted again, but the peer is to send fewer requests for now
+ * @c: counts of a peer; what was in the slot was a request, and no CREDIT: of these there is always one that it may send
  *
  * Context: peer lock held.
  */
-void dsm_credit_withhold(struct dsm_credits *c, enum dsm_class class)
+void dsm_credit_withhold(struct dsm_credits *c)
 {
-	c->held[class]++;
+	c->held++;
 }
 
 /**
@@ -295,10 +294,6 @@ void dsm_credit_withhold(struct dsm_credits *c, enum dsm_class class)
  */
 void dsm_credit_release(struct dsm_credits *c)
 {
-	int i;
-
-	for (i = 0; i < DSM_CREDIT_COUNT; i++) {
-		c->of[i].granted += c->held[i];
-		c->held[i] = 0;
-	}
+	c->of[DSM_CLASS_REQ].granted += c->held;
+	c->held = 0;
 }

@@ -75,12 +75,12 @@ struct dsm_credit {
  * struct dsm_credits - all that is counted with one peer
  * @of:    enum dsm_class and DSM_CREDIT_SIGNAL
  * @bulks: slots of its ring (bulk.c) that are free again, since a posted header said so
- * @held:  slots that are posted again, but not granted yet: too many answers wait
+ * @held:  slots of requests that are posted again, but not granted yet: too many answers wait
  */
 struct dsm_credits {
 	struct dsm_credit of[DSM_CREDIT_COUNT];
 	u16 bulks;
-	u16 held[DSM_CREDIT_COUNT];
+	u16 held;
 };
 
 void dsm_credit_init(struct dsm_credits *c);
@@ -97,7 +97,7 @@ bool dsm_credit_receive(struct dsm_credits *c, enum dsm_class class);
 void dsm_credit_repost(struct dsm_credits *c, enum dsm_class class);
 bool dsm_credit_receive_bulk(struct dsm_credits *c);
 void dsm_credit_repost_bulk(struct dsm_credits *c);
-void dsm_credit_withhold(struct dsm_credits *c, enum dsm_class class);
+void dsm_credit_withhold(struct dsm_credits *c);
 void dsm_credit_release(struct dsm_credits *c);
 
 #endif

@@ -245,7 +245,7 @@ static bool post_slot(struct dsm_rx *rx)
 	return false;
 }
 
-/* Post a slot again and let the peer know, by and by. @asks: for what was in it there may be answers. */
+/* Post a slot again and let the peer know, by and by. @asks: a request was in it, and no CREDIT. */
 static void repost(struct dsm_rx *rx, enum dsm_class class, bool asks)
 {
 	struct dsm_qp *qp = rx->qp;
@@ -258,7 +258,7 @@ static void repost(struct dsm_rx *rx, enum dsm_class class, bool asks)
 		goto unlock;
 	if (!dsm_fault_withhold(peer, class)) {
 		if (asks && dsm_send_is_flooded(peer)) {
-			dsm_credit_withhold(&peer->credit, class);
+			dsm_credit_withhold(&peer->credit);
 			peer->stats.credits_held++;
 		} else if (bulk) {
 			dsm_credit_repost_bulk(&peer->credit);

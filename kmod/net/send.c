@@ -407,7 +407,7 @@ static void post_full(struct dsm_qp *qp)
 /* While there are answers still, which tell of it; more than may go by one immediate. */
 static void release_if_few(struct dsm_peer *peer)
 {
-	if (answers(peer) <= answers_most(peer) / 2)
+	if (peer->credit.held && answers(peer) <= answers_most(peer) / 2)
 		dsm_credit_release(&peer->credit);
 }
 

@@ -76,6 +76,16 @@ def withheld(node, other):
 
 
 @contextlib.contextmanager
+def few_answers_wait(node, other):
+    """A node gives the other no credits for requests in the block while more than some answers to it wait."""
+    fault(node, other, "few 1")
+    try:
+        yield
+    finally:
+        fault(node, other, "few 0")
+
+
+@contextlib.contextmanager
 def ignoring(node, other, words, connection):
     """A node ignores acknowledgements ("repeat", "deaf N") until connections are made anew; at the end of a block that fails they are."""
     fault(node, other, words)
@@ -395,14 +405,13 @@ def who_takes_no_answers_asks_for_less(c):
     with region(c, "4M", "home=first-touch,around=off") as name, actors(name, a, b) as (at_home, reader):
         show(at_home, reader, pages, 1)
         before = counters(a)["credits_held"]
-        fault(a, b, "few 1")
-        with withheld(b, a):
-            asking = reader.begin("prefetch", 0, pages * PAGE)
-            until(lambda: counters(a)["credits_held"] > before, "all requests were taken", CALL_SECONDS * c.slowness)
-        # Those that wait are still more than may: it goes on by the credits that it returns by CREDITs.
-        reader.finish(asking, 0, "prefetch")
-        reader.want(0, "verify", 0, pages, PAGE, 1)
-        fault(a, b, "few 0")
+        with few_answers_wait(a, b):
+            with withheld(b, a):
+                asking = reader.begin("prefetch", 0, pages * PAGE)
+                until(lambda: counters(a)["credits_held"] > before, "all requests were taken", CALL_SECONDS * c.slowness)
+            # Those that wait are still more than may: it goes on by the credits that it returns by CREDITs.
+            reader.finish(asking, 0, "prefetch")
+            reader.want(0, "verify", 0, pages, PAGE, 1)
     check_both_know(a, b)
 
 

@@ -182,7 +182,7 @@ static void reg_wait_that_comes_when_its_key_was_told(void **state)
 {
 	struct dsm_engine *e = world_engine(A);
 	struct dsm_waiter wait;
-	u32 i, loss;
+	u32 loss;
 	u16 n;
 
 	begin(B, DSM_FLAG_WAIT, &(struct dsm_waiter){});
@@ -191,15 +191,11 @@ static void reg_wait_that_comes_when_its_key_was_told(void **state)
 	dsm_engine_peer_lost(e, C, world_begin(A));
 	world_end(A);
 	loss = ++e->losses;
-	for (i = 0; i < DSM_KEY_BUCKETS; i++) {
-		while (dsm_engine_lose_key(e, C, loss, i, world_begin(A)))
-			world_end(A);
-		if (i == DSM_KEY_BUCKETS - 2) {
-			told = 1 << C;
-			begin(B, DSM_FLAG_WAIT, &wait);
-			world_run();
-		}
-	}
+	world_lose_keys(A, C, loss, 0, DSM_KEY_BUCKETS - 1);
+	told = 1 << C;
+	begin(B, DSM_FLAG_WAIT, &wait);
+	world_run();
+	world_lose_keys(A, C, loss, DSM_KEY_BUCKETS - 1, DSM_KEY_BUCKETS);
 	assert_false(wait.done);
 	for (n = A; n <= B; n++)
 		world_newcomer(n, C);
@@ -215,7 +211,6 @@ static void reg_wait_that_comes_while_its_key_is_about_to_be_told(void **state)
 {
 	struct dsm_engine *e = world_engine(A);
 	struct dsm_waiter wait;
-	u32 i, loss;
 
 	world_crash(C);
 	world_learn_loss(B, C);
@@ -224,10 +219,7 @@ static void reg_wait_that_comes_while_its_key_is_about_to_be_told(void **state)
 	told = 1 << C;
 	begin(B, DSM_FLAG_WAIT, &wait);
 	world_run();
-	loss = ++e->losses;
-	for (i = 0; i < DSM_KEY_BUCKETS; i++)
-		while (dsm_engine_lose_key(e, C, loss, i, world_begin(A)))
-			world_end(A);
+	world_lose_keys(A, C, ++e->losses, 0, DSM_KEY_BUCKETS);
 	world_run();
 	assert_false(wait.done);
 }

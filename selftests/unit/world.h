@@ -538,11 +538,23 @@ static inline void world_run(void)
 
 /* ---- loss ---- */
 
+/* Some of its keys, by their chains, are told of the loss of @node. */
+static inline void world_lose_keys(u16 at, u16 node, u32 loss, u32 from, u32 end)
+{
+	bool more;
+	u32 i;
+
+	for (i = from; i < end; i++)
+		do {
+			more = dsm_engine_lose_key(world_engine(at), node, loss, i, world_begin(at));
+			world_end(at);
+		} while (more);
+}
+
 /* One survivor learns of the loss of @node. */
 static inline void world_learn_loss(u16 at, u16 node)
 {
-	u32 i, loss;
-	bool more;
+	u32 i;
 
 	for (i = w.n_fly; i--;)
 		if (w.fly[i].m->dst == at && w.fly[i].src == node)
@@ -557,12 +569,7 @@ static inline void world_learn_loss(u16 at, u16 node)
 			dsm_page_peer_lost(world_engine(at), w.node[at].page[i], node, world_begin(at));
 			world_end(at);
 		}
-	loss = ++world_engine(at)->losses;
-	for (i = 0; i < DSM_KEY_BUCKETS; i++)
-		do {
-			more = dsm_engine_lose_key(world_engine(at), node, loss, i, world_begin(at));
-			world_end(at);
-		} while (more);
+	world_lose_keys(at, node, ++world_engine(at)->losses, 0, DSM_KEY_BUCKETS);
 	dsm_moves_peer_lost(world_engine(at), node);
 }
 
