@@ -254,6 +254,59 @@ static bool l4_bad(const uint64_t *v)
 	return !v[0] && !v[1];
 }
 
+/* Without fences, which nodes need not, though the threads of one do. */
+static void sb_a(const struct round *r)
+{
+	*r->x = 1;
+	r->saw[0] = *r->y;
+}
+
+static void sb_b(const struct round *r)
+{
+	*r->y = 1;
+	r->saw[1] = *r->x;
+}
+
+static void lb_a(const struct round *r)
+{
+	r->saw[0] = *r->x;
+	*r->y = 1;
+}
+
+static void lb_b(const struct round *r)
+{
+	r->saw[1] = *r->y;
+	*r->x = 1;
+}
+
+static bool lb_bad(const uint64_t *v)
+{
+	return v[0] && v[1];
+}
+
+static void two_writes_a(const struct round *r)
+{
+	*r->x = 1;
+	*r->y = 2;
+}
+
+static void two_writes_b(const struct round *r)
+{
+	*r->y = 1;
+	*r->x = 2;
+}
+
+static void look_x_y(const struct round *r, uint64_t *v)
+{
+	v[0] = *r->x;
+	v[1] = *r->y;
+}
+
+static bool two_writes_bad(const uint64_t *v)
+{
+	return v[0] == 1 && v[1] == 1;
+}
+
 static void x_is_1(const struct round *r)
 {
 	*r->x = 1;
@@ -379,6 +432,9 @@ static void l32_look(const struct round *r, uint64_t *v)
 const struct litmus litmus_races[] = {
 	{ "L2", 2, 0, SC, { { A, 0, l2_a }, { B, 0, l2_b } }, NULL, l2_bad },
 	{ "L4", 2, 0, SC, { { A, 0, l4_a }, { B, 0, l4_b } }, NULL, l4_bad },
+	{ "SB", 2, 0, SC, { { A, 0, sb_a }, { B, 0, sb_b } }, NULL, l4_bad },
+	{ "LB", 2, 0, SC, { { A, 0, lb_a }, { B, 0, lb_b } }, NULL, lb_bad },
+	{ "2+2W", 0, 2, SC, { { A, 0, two_writes_a }, { B, 0, two_writes_b } }, look_x_y, two_writes_bad },
 	{ "L5", 4, 0, SC, { { A, 0, x_is_1 }, { B, 0, y_is_1 }, { C, 0, l5_c }, { A, 1, l5_a2 } }, NULL, l5_bad },
 	{ "L6", 2, 0, HLRC, { { A, 0, l6_a }, { B, 0, l6_b }, { C, 1, l6_c } }, NULL, one_of_two_is_0 },
 	{ "L7", 0, 3, HLRC, { { A, 0, p0 }, { B, 0, p1 }, { C, 0, p2 } }, three_bytes, one_of_three_is_0 },

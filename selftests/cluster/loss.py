@@ -199,7 +199,12 @@ def killed_during_a_release(c):
             actors(name, victim) as (v,):
         a, z = others[0], others[-1]
         home = len(rest)		# place of the victim among the members
-        a.want(0, "fill", home * PAGE, 3, (len(rest) + 1) * PAGE, 1)
+        with_home_there = home * PAGE, 3, (len(rest) + 1) * PAGE
+        # Also by first touch.
+        v.want(0, "fill", *with_home_there, 2)
+        v.want(0, "release")
+        a.want(0, "acquire")
+        a.want(0, "fill", *with_home_there, 1)
         a.want(0, "write", 0, 6)
         since = clock.now()
         with dying(victim):

@@ -154,14 +154,18 @@ def _published(c, policy, how):
         region_agrees(c, name)
 
 
-def published_by_msync_and_fsync(c):
+def published(c, *policy):
     """Release consistency for who knows open, fsync and msync only (L43): no close is needed."""
     for node in c.nodes:
         node.put(f"{HERE}/publish.py", "/work/publish.py")
+    with agreeing(c):
+        for how in ("msync", "fsync", "write"):
+            _published(c, policy, how)
+
+
+def published_by_msync_and_fsync(c):
     for policy in RELEASE_CONSISTENT:
-        with agreeing(c):
-            for how in ("msync", "fsync", "write"):
-                _published(c, policy, how)
+        published(c, *policy)
 
 
 def sc_loss(c):

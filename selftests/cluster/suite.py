@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The dsm authors
 """The tests of clusters that hold for any consistency, under each preset; each preset has guests of its own."""
 import loss
+import plain
 import presets
 import queues
 import rsync
@@ -37,13 +38,22 @@ def tests_of(preset):
     # With cashmere an unlock waits, for which io_uring takes a thread of its own: the program counts threads.
     odd = (work.a_thread_computes_while_a_lock_comes,) if settings["consistency"] == "cashmere" else ()
     calls = rdma_lock_calls if settings["sync"] == "rdma" else work.lock_calls
-    return (calls, *(test for test in TESTS if test not in odd))
+    published = () if settings["consistency"] == "sc" else (plain.published,)
+    return (calls, *published, *(test for test in TESTS if test not in odd))
 
 
 def losses_of(preset):
     """Each of these kills a node too, and has guests of its own."""
-    rdma = presets.PRESETS[preset]["sync"] == "rdma"
-    return rdma_node_killed_in_queues if rdma else loss.killed_during_a_lock_wait, waits.killed_while_others_wait
+    settings = presets.PRESETS[preset]
+    rdma = settings["sync"] == "rdma"
+    yield rdma_node_killed_in_queues if rdma else loss.killed_during_a_lock_wait
+    yield waits.killed_while_others_wait
+    # plain.sc_loss is that of pages which have no twin.
+    if settings["consistency"] != "sc":
+        yield loss.killed_during_a_fault
+        # A home that moves to who writes takes no diff.
+        if settings["home"] != "migrate":
+            yield loss.killed_during_a_release
 
 
 def run_under(preset, test):
@@ -59,6 +69,7 @@ def groups(part):
     """For the presets of part "k/n": the name, what Cluster() is given, and the tests."""
     number, parts = map(int, part.split("/"))
     for preset in tuple(presets.PRESETS)[number - 1::parts]:
-        yield preset, {"nodes": 3, "disk": DISK_BYTES}, tuple(run_under(preset, test) for test in tests_of(preset))
+        options = {"nodes": 3, "disk": DISK_BYTES, "programs": plain.TOOLS}
+        yield preset, options, tuple(run_under(preset, test) for test in tests_of(preset))
         for test in losses_of(preset):
             yield preset, {"nodes": 3}, (run_under(preset, test),)

@@ -142,7 +142,7 @@ void check_csm_step(void)
 		for (p = 0; p < MAX_PAGES; p++) {
 			const struct dsm_page *page = &n->page[p];
 
-			if (!n->exists[p])
+			if (!n->exists[p] || page_is_sc(p))
 				continue;
 			if (dsm_page_has_word(page))
 				check_word(n, p);

@@ -342,5 +342,8 @@ void litmus_csm_init(void)
 			add(&litmus_moves_list[i], p, 0);
 		for (i = 0; i < ARRAY_SIZE(casts) && cast; i++)
 			add(&casts[i], p, 0);
+		for (i = 0; i < litmus_sc_count && p->flags & LITMUS_CSM; i++)
+			if (litmus_sc_list[i].flags & LITMUS_MIXED)
+				add(&litmus_sc_list[i], p, p->flags == LITMUS_CSM ? 0 : LITMUS_MORE);
 	}
 }

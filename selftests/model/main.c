@@ -172,11 +172,13 @@ static bool show(const struct litmus *l, const struct setting *s, const struct r
 static void report(const char *prefix, const struct litmus *l, const struct setting *s, struct record *rec,
 		   const char *how, bool trace)
 {
+	unsigned long long states = states_seen();
 	char reason[sizeof(fail_reason)];
 
 	simplify(l, s, rec);
 	strcpy(reason, fail_reason);
-	printf("not ok %s%s - %s\n# found by %s; replay: --litmus %s --setting ", prefix, l->name, reason, how, l->name);
+	printf("not ok %s%s - %s\n# found by %s; about %llu states; replay: --litmus %s --setting ", prefix, l->name, reason, how,
+	       states, l->name);
 	print_setting(s);
 	printf(" --choices ");
 	print_choices(rec);

@@ -265,6 +265,8 @@ static void clear_tables(struct node *n)
 
 static void make_space(struct node *n, struct dsm_space *space, u32 nodes, bool sc)
 {
+	/* LITMUS_MIXED: the others are settings of the first region. */
+	u32 flags = sc ? w.l->flags & ~(LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE | LITMUS_AT_BARRIER | LITMUS_BCAST) : w.l->flags;
 	const struct setting *s = &w.set;
 	u32 i;
 
@@ -277,23 +279,23 @@ static void make_space(struct node *n, struct dsm_space *space, u32 nodes, bool 
 		space->members[i] = i;
 	if (sc)
 		space->policy.consistency = DSM_CONSISTENCY_SC;
-	if (w.l->flags & LITMUS_CSM)
+	else if (flags & LITMUS_CSM)
 		space->policy.consistency = DSM_CONSISTENCY_CASHMERE;
 	space->policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
-	if (w.l->flags & LITMUS_DIR)
+	if (flags & LITMUS_DIR)
 		space->policy.metadata = DSM_METADATA_RDMA;
-	if (w.l->flags & LITMUS_MIGRATE)
+	if (flags & LITMUS_MIGRATE)
 		space->policy.home = DSM_HOME_MIGRATE;
 	space->policy.predict = s->predict;
 	space->policy.merge = s->live ? DSM_MERGE_LIVE : DSM_MERGE_FAULT;
-	if (w.l->flags & LITMUS_AT_BARRIER)
+	if (flags & LITMUS_AT_BARRIER)
 		space->policy.home = DSM_HOME_MIGRATE_BARRIER;
 	space->policy.block_pages = 1;
 	space->policy.diff = s->pipe ? DSM_DIFF_MODE_PIPE : DSM_DIFF_MODE_ORIG;
 	space->policy.pipe_depth = s->pipe;
 	space->policy.pipe_bytes = s->lone_records ? 1 : DSM_MSG_BYTES;
 	space->policy.fetch = s->fetch;
-	if (w.l->flags & LITMUS_BCAST)
+	if (flags & LITMUS_BCAST)
 		space->policy.bcast = DSM_BCAST_ADAPTIVE;
 	space->policy.diffpath = s->diffpath;
 	space->policy.sync = s->rdma ? DSM_SYNC_RDMA : DSM_SYNC_MSG;
