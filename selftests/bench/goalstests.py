@@ -160,15 +160,17 @@ def late_page():
 
 
 def leading():
-    """Of the table of goals: auto and the fixed presets that were fastest run as often as is asked for, the others once."""
+    """Of the table of goals: auto and the fixed presets that were fastest run as often as is asked for, by turns; the others once."""
     seconds = {"preset=csm-none": 7.0, "preset=hlrc": 3.0, "preset=hlrc-rdma": 4.4, "preset=hlrc-orig": 4.2, "preset=auto": 8.0}
-    bench = programs.Bench(idle(), "small", False, 5, [2])
-    bench.presets = list(seconds)
-    bench.alone = lambda name, words=None, thp=None, repetitions=None: {"seconds": 6.0, "options": {"n": "3"}, "sum": "0"}
-    with unittest.mock.patch.object(programs, "shared", lambda c, name, words, count, policy, *more: {
-            "seconds": seconds[policy], "options": {"n": "3"}, "sum": "0", "counters": dict(COUNTERS)}):
-        rows = list(papergoals.Goals()._presets(bench, "sor", bench.words("sor")))
-    times = {run["policy"]: run["repetitions"] for run in papergoals.latest(bench.runs.values())}
-    return check("papers.goals_leading", times == {policy: 1 if policy == "preset=csm-none" else 5 for policy in seconds} and
-                 [row["label"] for row in rows if "once" in row["label"]] == ["2, preset=csm-none, once"] and len(rows) == len(seconds),
-                 f"{times}, {rows}")
+    bench = Faked(None, "small", False, 5, [2])
+    bench.presets, bench.times = list(seconds), seconds
+    rows = list(papergoals.Goals().rows(bench, "sor"))
+    times = {run["policy"]: run["repetitions"] for run in papergoals.latest(bench.runs.values()) if run["nodes"] == 2}
+    good = check("papers.goals_leading", times == {policy: 1 if policy == "preset=csm-none" else 5 for policy in seconds} and
+                 [row["label"] for row in rows if row["label"].endswith(", once")] == ["2, preset=csm-none, once"], f"{times}, {rows}")
+    turns = [None, "preset=hlrc", "preset=hlrc-rdma", "preset=hlrc-orig", "preset=auto"] * 5
+    begun = 1 + len(seconds)
+    good &= check("papers.goals_by_turns", bench.order[:begun] == [None, *seconds] and
+                  bench.order[begun:begun + len(turns)] == turns, f"{bench.order}")
+    return good & check("papers.goals_baseline", rows[0]["run"]["repetitions"] == 5 and
+                        bench.run("sor", 2, "preset=hlrc")["speedup"] == 1.0, f"{rows[0]}")

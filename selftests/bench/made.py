@@ -79,27 +79,32 @@ class Faked(programs.Bench):
 
     broken, spoilt, alone_fails = (), (), False
     seconds_of = (3.0, 2.0)	# without dsm, and with it
-    policy = None
+    times = types.MappingProxyType({})	# of policies that take another time
 
     def __init__(self, *args):
         super().__init__(*args)
         self.replayed = []	# homes that runs were given
+        self.order = []		# policies of runs, None for those without dsm
 
-    def alone(self, name, words=None, thp=None, repetitions=None):
-        self.policy = None
-        return super().alone(name, words, thp, repetitions)
+    def _alone(self, c, name, words, guests=1):
+        return self._printed(None)
 
-    def _run(self, before, name, count, policy, *rest):
-        self.policy = policy
-        self.replayed += [homes["homes"] for homes in rest[-1:] if "homes" in homes]
-        return super()._run(before, name, count, policy, *rest)
+    def _shared(self, c, name, count, policy, words, threads, homes):
+        self.replayed += [homes["homes"]] if "homes" in homes else []
+        return self._printed(policy)
 
-    def _attempt(self, what, thp, repetitions):
-        if self.policy in self.broken or (self.alone_fails and not self.policy):
-            return programs.Failed("no end after 9 s")
-        said = "f00d" if self.policy in self.spoilt else "beef"
-        text = printed(f"sum={said}", self.seconds_of[bool(self.policy)])
-        return [{**programs.parse(text), "counters": dict(COUNTERS), "homes": "h"}] * repetitions
+    def _printed(self, policy):
+        self.order.append(policy)
+        if policy in self.broken or (self.alone_fails and not policy):
+            raise programs.Failed("no end after 9 s")
+        said = "f00d" if policy in self.spoilt else "beef"
+        return {**programs.parse(printed(f"sum={said}", self.times.get(policy, self.seconds_of[bool(policy)]))), "counters": dict(COUNTERS), "homes": "h"}
+
+    def _attempt(self, what, thp, before):
+        try:
+            return [*before, what(None)]
+        except programs.Failed as e:
+            return e
 
 
 class Guest:

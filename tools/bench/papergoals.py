@@ -36,8 +36,8 @@ class Goals(Table):
     columns = ("seconds", "speedup", "fastest", "slowest", "diffs", "computing", "page", "lock", "barrier", "diff wait",
                "overhead", "handlers")
     differs = ("goals are of size small, 2 guests of one processor, medians of 5, presets as they are, so that "
-               "csm-none has homes by first touch and hlrc-orig, as all of hlrc, in blocks; each preset runs once, then auto "
-               "and the three fixed ones that were fastest as often as is wanted; on both guests at once, and with huge pages "
+               "csm-none has homes by first touch and hlrc-orig, as all of hlrc, in blocks; each preset runs once, then, by turns, the "
+               "program without dsm, auto and the three fixed ones that were fastest as often as is wanted; on both guests at once, and with huge pages "
                "always, one run; LU's diffs are of 4 guests, by rows and with homes dealt out of one run")
 
     @staticmethod
@@ -49,12 +49,19 @@ class Goals(Table):
     def rows(self, bench, name):
         """Of one program."""
         words = self.words(bench, name)
+        first = self._first(bench, name, words) if max(bench.nodes) >= NODES else {}
+        leading = self._leading(first)
+        bench.by_turns(name, [(NODES, policy) for policy in leading], words)
         yield before(bench.alone(name, words), words)
-        if max(bench.nodes) >= NODES:
+        if first:
             together = bench.at_once(name, NODES, words)
             yield {**before(together, words), "label": f"without dsm, on {NODES} guests at once"}
-            yield from self._presets(bench, name, words)
+        for policy, run in first.items():
+            once = ", once" if bench.repetitions > 1 and policy not in leading else ""
+            run = bench.run(name, NODES, policy, words) if policy in leading else run
+            yield ours(f"{NODES}, {policy}{once}", run, self.cells, tables.HLRC_PARTS)
         for thp, repetitions in (("never", bench.repetitions), ("always", 1)):
+            bench.by_turns(name, [(1, ONE)], words, thp, repetitions)
             row = before(bench.alone(name, words, thp, repetitions))
             yield {**row, "label": f"without dsm, huge pages {thp}"}
             run = bench.run(name, 1, ONE, words, thp=thp, repetitions=repetitions)
@@ -69,16 +76,18 @@ class Goals(Table):
             homes = dealt(programs.space_mib(name, words, LU_NODES), LU_NODES)
             yield from self._lu_once(bench, words, "pad=1, homes dealt", homes=homes)
 
-    def _presets(self, bench, name, words):
-        """Each once, then again those of which a goal asks for the median: auto, and which may be the best of the fixed."""
-        first = {policy: bench.run(name, NODES, policy, words, repetitions=1) for policy in bench.presets}
+    @staticmethod
+    def _first(bench, name, words):
+        """Of each preset a run."""
+        bench.alone(name, words, repetitions=1)
+        return {policy: bench.run(name, NODES, policy, words, repetitions=1) for policy in bench.presets}
+
+    @staticmethod
+    def _leading(first):
+        """Those of which a goal asks for the median: auto, and which may be the best of the fixed."""
         fixed = sorted((policy for policy, run in first.items() if policy != AUTO and not isinstance(run, Exception)),
                        key=lambda policy: first[policy]["seconds"])
-        for policy, run in first.items():
-            once = ", once" if bench.repetitions > 1 else ""
-            if policy in (AUTO, *fixed[:LEADING]):
-                run, once = bench.run(name, NODES, policy, words), ""
-            yield ours(f"{NODES}, {policy}{once}", run, self.cells, tables.HLRC_PARTS)
+        return [policy for policy in first if policy in (AUTO, *fixed[:LEADING])]
 
     def _lu_once(self, bench, words, way, **homes):
         """LU's diffs with homes that stay and that move, one run each."""

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 from vm.channel import wait_jobs
@@ -289,6 +290,12 @@ def huge_pages(c, setting=None):
     return before
 
 
+def progress(text):
+    """What runs now, on a terminal only, until the next line."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
 def ratio(time, other):
     """Of two times; None if one is none that could be told."""
     return time / other if time and other else None
@@ -316,21 +323,38 @@ class Bench:
         """Arguments of a program; more: further ones."""
         return [*words_of(name, self.size, self.short), *more]
 
-    def _attempt(self, what, thp, repetitions):
-        """What so many runs printed, by their time. Failed or Refused."""
-        first = None
+    def _attempt(self, what, thp, before):
+        """What it printed before, run by run, and once more. Failed, Late or Refused."""
         try:
             c = self.machines.c
             huge_pages(c, thp or self.machines.huge_pages)
-            first = what(c)
-            return sorted([first, *(what(c) for _ in range(repetitions - 1))], key=lambda printed: printed["seconds"])
+            return [*before, what(c)]
         except Refused as e:
             return e
         except (Failed, ClusterError, GuestError) as e:
             self.machines.mend(e)
             # What ended once in time, and then not, is of no known time.
-            kind = Late if isinstance(e, Late) and first is None else Failed
+            kind = Late if isinstance(e, Late) and not before else Failed
             return kind(" ".join(str(e).split())[:300])
+
+    def _measure(self, jobs, thp, repetitions):
+        """Those of these that are not known yet, so many runs of each, by turns: a host is not as fast all the time.
+
+        A job is its key, what runs once, and what makes a value of what that printed, by time, or of why one failed.
+        """
+        jobs = [job for job in jobs if job[0] not in self.runs]
+        got = [[] for _ in jobs]
+        for turn in range(repetitions):
+            for i, (key, once, _) in enumerate(jobs):
+                if isinstance(got[i], Exception):
+                    continue
+                progress(f"{key[0]}: run {turn * len(jobs) + i + 1} of {len(jobs) * repetitions}")
+                got[i] = self._attempt(once, thp, got[i])
+        progress("")
+        for (key, _, made), printed in zip(jobs, got):
+            if not isinstance(printed, Exception):
+                printed.sort(key=lambda run: run["seconds"])
+            self.runs[key] = made(printed)
 
     @staticmethod
     def _facts(printed):
@@ -349,26 +373,45 @@ class Bench:
         self.checked.setdefault((name, *words), printed)
         return printed
 
+    def _shared(self, c, name, count, policy, words, threads, homes):
+        """A run on so many guests."""
+        checked = (name, *words) in self.checked
+        all_words = [*words, *(["-t", str(threads)] if threads > 1 else []), *(["--no-check"] if checked else [])]
+        mib = space_mib(name, words, count * threads)
+        self.machines.join(count)
+        return {**shared(c, name, all_words, count, policy, self.seconds, mib, **homes), "region_mib": mib}
+
+    def _job_alone(self, name, words, thp, repetitions):
+        def made(got):
+            return got if isinstance(got, Exception) else \
+                {"program": name, "words": words, "nodes": 0, "thp": thp, **self._facts(got)}
+
+        return (name, *words, 0, thp, repetitions), lambda c: self._alone(c, name, words), made
+
     def alone(self, name, words=None, thp=None, repetitions=None):
         """Without dsm; measured once. thp: transparent huge pages are to be always or never there."""
-        words = words or self.words(name)
         repetitions = repetitions or self.repetitions
-        key = (name, *words, 0, thp, repetitions)
-        if key not in self.runs:
-            got = self._attempt(lambda c: self._alone(c, name, words), thp, repetitions)
-            self.runs[key] = got if isinstance(got, Exception) else \
-                {"program": name, "words": words, "nodes": 0, "thp": thp, **self._facts(got)}
-        return self.runs[key]
+        job = self._job_alone(name, words or self.words(name), thp, repetitions)
+        self._measure([job], thp, repetitions)
+        return self.runs[job[0]]
 
     def at_once(self, name, guests, words=None):
         """Without dsm on so many guests at the same time, in one run: what they take from each other on this host."""
         words = words or self.words(name)
         key = (name, *words, "at once", guests)
-        if key not in self.runs:
-            got = self._attempt(lambda c: self._alone(c, name, words, guests), None, 1)
-            self.runs[key] = got if isinstance(got, Exception) else \
+
+        def made(got):
+            return got if isinstance(got, Exception) else \
                 {"program": name, "words": words, "nodes": 0, "thp": None, "at_once": guests, **self._facts(got)}
+
+        self._measure([(key, lambda c: self._alone(c, name, words, guests), made)], None, 1)
         return self.runs[key]
+
+    def by_turns(self, name, runs, words=None, thp=None, repetitions=None):
+        """alone(), and run() with each of these numbers of guests and policies, once after the other, again and again."""
+        words, repetitions = words or self.words(name), repetitions or self.repetitions
+        jobs = [self._job(name, count, policy, words, 1, thp, repetitions, {}) for count, policy in runs]
+        self._measure([self._job_alone(name, words, thp, repetitions), *jobs], thp, repetitions)
 
     def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, **homes):
         """A run, the one with the median time; its speedup is None if it has never run without dsm, or in no time.
@@ -376,38 +419,39 @@ class Bench:
         homes: as shared() takes them.
         """
         words = words or self.words(name)
-        before = self.alone(name, words, thp, repetitions if thp else None)
+        self._baseline(name, words, thp, repetitions)
         repetitions = repetitions or self.repetitions
-        key = (name, *words, count, policy, threads, thp, repetitions, *sorted(homes.items()))
-        if key not in self.runs:
-            self.runs[key] = self._run(before, name, count, policy, words, threads, repetitions, thp, homes)
-        return self.runs[key]
+        job = self._job(name, count, policy, words, threads, thp, repetitions, homes)
+        self._measure([job], thp, repetitions)
+        return self.runs[job[0]]
 
-    def _run(self, before, name, count, policy, words, threads, repetitions, thp, homes):
-        known = not isinstance(before, Exception)
-        all_words = [*words, *(["-t", str(threads)] if threads > 1 else []), *(["--no-check"] if known else [])]
+    def _baseline(self, name, words, thp, repetitions=None):
+        """alone() of most repetitions, of those that are known."""
+        known = [run for key, run in self.runs.items()
+                 if key[:-1] == (name, *words, 0, thp) and not isinstance(run, Exception)]
+        return max(known, key=lambda run: run["repetitions"]) if known else \
+            self.alone(name, words, thp, repetitions if thp else None)
+
+    def _job(self, name, count, policy, words, threads, thp, repetitions, homes):
         what = {"program": name, "words": words, "nodes": count, "threads": threads, "policy": policy, "thp": thp,
                 "own_homes": "homes" not in homes}
-        try:
-            mib = space_mib(name, words, count * threads)
-        except Failed as e:
-            return e
 
-        def once(c):
-            self.machines.join(count)
-            return shared(c, name, all_words, count, policy, self.seconds, mib, **homes)
+        def made(got):
+            before = self._baseline(name, words, thp, repetitions)
+            known = not isinstance(before, Exception)
+            if isinstance(got, Exception):
+                if isinstance(got, Refused):
+                    got.policy = policy
+                if isinstance(got, Late):
+                    got.run = {**what, "seconds": self.seconds, "late": True}
+                return got
+            for printed in got if known else ():
+                wrong = differs(before, printed)
+                if wrong:
+                    return Failed(f"{name}, {policy}: WRONG, {wrong}")
+            facts = self._facts(got)
+            return {**what, "verified": known, "speedup": ratio(before["seconds"], facts["seconds"]) if known else None,
+                    **facts}
 
-        got = self._attempt(once, thp, repetitions)
-        if isinstance(got, Exception):
-            if isinstance(got, Refused):
-                got.policy = policy
-            if isinstance(got, Late):
-                got.run = {**what, "seconds": self.seconds, "late": True}
-            return got
-        for printed in got if known else ():
-            wrong = differs(before, printed)
-            if wrong:
-                return Failed(f"{name}, {policy}: WRONG, {wrong}")
-        facts = self._facts(got)
-        return {**what, "region_mib": mib, "verified": known,
-                "speedup": ratio(before["seconds"], facts["seconds"]) if known else None, **facts}
+        return (name, *words, count, policy, threads, thp, repetitions, *sorted(homes.items())), \
+            lambda c: self._shared(c, name, count, policy, words, threads, homes), made

@@ -15,6 +15,7 @@
 #include "app.h"
 
 static long nodes, degree, far_percent, iterations;
+static unsigned int workers;
 
 enum { E, H, KINDS };
 
@@ -40,9 +41,20 @@ static size_t per_kind(void)
 	return (size_t)nodes / 2;
 }
 
-static const char *check(unsigned int workers)
+static const char *check(unsigned int count)
 {
-	return workers > per_kind() ? "there are more workers than nodes of a kind" : NULL;
+	workers = count;
+	return count > per_kind() ? "there are more workers than nodes of a kind" : NULL;
+}
+
+/* The node in the middle at which another worker's begin is at the beginning of a page. */
+static double *make_values(void)
+{
+	const size_t per_page = APP_PAGE_BYTES / sizeof(double);
+	size_t middle, end;
+
+	app_share(per_kind(), workers / 2, workers, &middle, &end);
+	return (double *)app_alloc(per_kind() + per_page, sizeof(double)) + (per_page - middle % per_page) % per_page;
 }
 
 static void layout(void)
@@ -50,7 +62,7 @@ static void layout(void)
 	int kind;
 
 	for (kind = 0; kind < KINDS; kind++) {
-		s.value[kind] = app_alloc(per_kind(), sizeof(double));
+		s.value[kind] = make_values();
 		s.neighbour[kind] = app_alloc(per_kind() * (size_t)degree, sizeof(uint32_t));
 		s.weight[kind] = app_alloc(per_kind() * (size_t)degree, sizeof(double));
 	}

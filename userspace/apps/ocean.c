@@ -50,7 +50,7 @@ static const struct app_option options[] = {
 	{ "strips", "1: a worker has a strip of rows; 0: a rectangle", &ocean_strips, 0, 1, { 0, 0, 0 } },
 	{ "contiguous", "1: such a rectangle is contiguous in memory; 0: a grid is an array of rows",
 	  &ocean_contiguous, 0, 1, { 0, 0, 0 } },
-	{ "alone", "grids up to this are too small to be shared", &ocean_alone, 2, 8192,
+	{ "alone", "grids up to this are too small to be shared: each worker computes them for itself", &ocean_alone, 2, 8192,
 	  { 16, 128, 16 } },
 	{ 0 }
 };
@@ -161,13 +161,15 @@ static void find_curl(struct part p, double *room)
 {
 	const size_t of = (size_t)n;
 	const double *psi[3];
-	size_t row, col;
+	size_t i, row, col;
 	int layer;
 
 	for (layer = 0; layer < LAYERS; layer++) {
-		for (row = p.row; row < p.row_end; row++) {
-			double *curl = ocean_line(s.curl[layer], of, p.band, row);
+		for (i = 0; i < p.row_end - p.row; i++) {
+			double *curl;
 
+			row = ocean_row(p, i);
+			curl = ocean_line(s.curl[layer], of, p.band, row);
 			ocean_look_around(s.psi[layer], of, row, p, room, psi);
 			for (col = p.col; col < p.col_end; col++)
 				curl[col] = ocean_laplace_at(psi, col, of);
@@ -193,12 +195,15 @@ static void find_change_of_row(struct part p, int layer, size_t row, double *cha
 
 static void find_change(struct part p, double *const change[LAYERS], double *room)
 {
-	size_t row;
+	size_t i, row;
 	int layer;
 
-	for (layer = 0; layer < LAYERS; layer++)
-		for (row = p.row; row < p.row_end; row++)
+	for (layer = 0; layer < LAYERS; layer++) {
+		for (i = 0; i < p.row_end - p.row; i++) {
+			row = ocean_row(p, i);
 			find_change_of_row(p, layer, row, ocean_line(change[layer], (size_t)n, p.band, row), room);
+		}
+	}
 }
 
 /* Adams and Bashforth's formula of second order; the first step is Euler's. */
@@ -236,9 +241,8 @@ static void find_psi(struct part p)
 static void work(const struct app_worker *w)
 {
 	const unsigned int bands = ocean_bands();
-	double *room = app_private(OCEAN_ROOM * ((size_t)n + 1), sizeof(*room));
+	struct solver solver = ocean_solver_begin(&s.solver);
 	struct part *own = app_private(bands, sizeof(*own));
-	unsigned long turn = 0;
 	unsigned int i;
 	long step;
 
@@ -246,22 +250,22 @@ static void work(const struct app_worker *w)
 		own[i] = ocean_piece(ocean_part(w, (size_t)n), (size_t)n, i);
 	for (step = 0; step < steps; step++) {
 		for (i = 0; i < bands; i++)
-			find_curl(own[i], room);
+			find_curl(own[i], solver.room);
 		app_barrier(w);
 		for (i = 0; i < bands; i++)
-			find_change(own[i], s.change[step % 2], room);
+			find_change(own[i], s.change[step % 2], solver.room);
 		app_barrier(w);
 		for (i = 0; i < bands; i++)
 			advance(own[i], s.change[step % 2], s.change[(step + 1) % 2], !step);
-		ocean_solve(&s.solver, w, 0, s.mean, s.mean_f, &turn, room);
-		ocean_solve(&s.solver, w, STIFF, s.difference, s.difference_f, &turn, room);
+		ocean_solve(&solver, w, 0, s.mean, s.mean_f);
+		ocean_solve(&solver, w, STIFF, s.difference, s.difference_f);
 		for (i = 0; i < bands; i++)
 			find_psi(own[i]);
 		app_barrier(w);
 		app_progress(w, step + 1, steps);
 	}
 	free(own);
-	free(room);
+	ocean_solver_end(&solver);
 }
 
 /*

@@ -23,33 +23,38 @@ struct part {
 
 /**
  * struct level - one grid of the solver
- * @n:    intervals in each direction
- * @u:    what is looked for; on the finest level the caller's
- * @f:    the right hand; likewise
- * @rest: what is left of it
+ * @n:     intervals in each direction
+ * @u:     what is looked for; on the finest level the caller's
+ * @f:     the right hand; likewise
+ * @rest:  what is left of it
+ * @given: the right hand as all workers make it, if each computes this grid for itself and the next finer one is shared
  */
 struct level {
 	size_t n;
-	double *u, *f, *rest;
+	double *u, *f, *rest, *given;
 };
 
 /**
- * struct solver - shared by all workers
- * @level: the finest first
+ * struct solver - what a worker solves with
+ * @level: the finest first; those that are not shared are its own
  * @count: levels
- * @worst: largest remainders, of two reductions by turns; in shared memory
+ * @worst: largest remainders, of three reductions by turns; in shared memory
+ * @turn:  reductions so far
+ * @room:  for OCEAN_ROOM rows
  */
 struct solver {
 	struct level level[OCEAN_LEVELS];
 	int count;
 	double *worst;
+	unsigned long turn;
+	double *room;
 };
 
 /* 1: grids are dealt out in strips of rows; 0: in rectangles. */
 extern long ocean_strips;
 /* 1: a grid has a band for each column of rectangles; 0: one band. */
 extern long ocean_contiguous;
-/* Grids of up to so many intervals are computed by one worker. */
+/* Grids of up to so many intervals each worker computes for itself. */
 extern long ocean_alone;
 /* Of the shared run, set before its grids are made. */
 extern unsigned int ocean_workers;
@@ -83,16 +88,24 @@ static inline const double *ocean_look(const double *grid, size_t n, size_t row,
 void ocean_look_around(const double *grid, size_t n, size_t row, struct part p, double *room, const double *around[3]);
 #define OCEAN_ROOM 9	/* rows of the finest grid, as many as a worker looks at together */
 
+/* The @i-th row that a worker computes: what its outer rows need of others may still be on its way, so they are the last. */
+static inline size_t ocean_row(struct part p, size_t i)
+{
+	return p.row + (i + 1) % (p.row_end - p.row);
+}
+
+/* What all workers share of it. */
 void ocean_solver_layout(struct solver *s, size_t n);
 void ocean_solver_fill(const struct solver *s, const struct app_worker *w);
+/* A worker's, until ocean_solver_end(). */
+struct solver ocean_solver_begin(const struct solver *shared);
+void ocean_solver_end(struct solver *s);
 /*
  * By all workers: laplacian(@u) - @stiff * @u = @f, from the @u that is there, until the largest
- * remainder is OCEAN_TOLERANCE of the largest @f. @turn counts the reductions of a run; @room is for
- * OCEAN_ROOM rows.
+ * remainder is OCEAN_TOLERANCE of the largest @f. Others look at neither before that has begun.
  */
 #define OCEAN_TOLERANCE 1e-7
-void ocean_solve(const struct solver *s, const struct app_worker *w, double stiff, double *u, double *f,
-		 unsigned long *turn, double *room);
+void ocean_solve(struct solver *s, const struct app_worker *w, double stiff, double *u, double *f);
 
 /* The sum of the four neighbours less four times the point, by h^2; of three rows. */
 static inline double ocean_laplace_at(const double *const around[3], size_t col, size_t n)

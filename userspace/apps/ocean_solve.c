@@ -7,9 +7,10 @@
  * Computation 31, 1977; W. Press et al., "Numerical Recipes in C", 2nd edition, section 19.6:
  * V-cycles with red-black relaxation, full weighting down and bilinear interpolation up. A barrier
  * follows each colour and each change of grid. The coarsest grids are too small to be shared
- * (--alone); the first worker does them.
+ * (--alone): each worker computes all of them, with the same result.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ocean.h"
@@ -18,6 +19,7 @@
 #define SWEEPS_DOWN 2
 #define SWEEPS_UP 1
 #define CYCLES_MAX 50
+#define TURNS 3
 
 /* Who computes alone does not wait for anybody. */
 static const struct app_worker one = { .count = 1, .ranks = 1, .threads = 1, .alone = true };
@@ -154,6 +156,11 @@ double *ocean_grid(size_t n)
 	       (per_page - (middle + 1) * width % per_page) % per_page;
 }
 
+static bool is_alone(const struct level *l)
+{
+	return l->n <= (size_t)ocean_alone;
+}
+
 void ocean_solver_layout(struct solver *s, size_t n)
 {
 	memset(s, 0, sizeof(*s));
@@ -161,18 +168,60 @@ void ocean_solver_layout(struct solver *s, size_t n)
 		struct level *l = &s->level[s->count];
 
 		l->n = n;
-		l->rest = ocean_grid(n);
-		if (s->count++) {
-			l->u = ocean_grid(n);
-			l->f = ocean_grid(n);
+		if (!is_alone(l)) {
+			l->rest = ocean_grid(n);
+			l->u = s->count ? ocean_grid(n) : NULL;
+			l->f = s->count ? ocean_grid(n) : NULL;
+		} else if (s->count && !is_alone(l - 1)) {
+			l->given = ocean_grid(n);
 		}
+		s->count++;
 	}
-	s->worst = app_alloc(2, sizeof(double));
+	s->worst = app_alloc(TURNS, sizeof(double));
 }
 
-static bool is_alone(const struct level *l)
+static size_t grid_bytes(const struct level *l)
 {
-	return l->n <= (size_t)ocean_alone;
+	return (l->n + 1) * (l->n + 1) * sizeof(double);
+}
+
+struct solver ocean_solver_begin(const struct solver *shared)
+{
+	struct solver s = *shared;
+	int i;
+
+	for (i = 0; i < s.count; i++) {
+		struct level *l = &s.level[i];
+
+		if (!is_alone(l))
+			continue;
+		l->rest = app_private(1, grid_bytes(l));
+		if (!i)
+			continue;
+		l->f = app_private(1, grid_bytes(l));
+		l->u = app_private(1, grid_bytes(l));
+		memset(l->u, 0, grid_bytes(l));
+	}
+	s.room = app_private(OCEAN_ROOM * (s.level[0].n + 1), sizeof(*s.room));
+	return s;
+}
+
+void ocean_solver_end(struct solver *s)
+{
+	int i;
+
+	for (i = 0; i < s->count; i++) {
+		struct level *l = &s->level[i];
+
+		if (!is_alone(l))
+			continue;
+		free(l->rest);
+		if (!i)
+			continue;
+		free(l->f);
+		free(l->u);
+	}
+	free(s->room);
 }
 
 static void clear(double *grid, size_t n, struct part part)
@@ -188,10 +237,7 @@ static void clear(double *grid, size_t n, struct part part)
 	}
 }
 
-/*
- * Whoever writes points touches them first. Of grids that one worker computes, all make the right hand
- * of the finest.
- */
+/* Whoever writes points touches them first. */
 void ocean_solver_fill(const struct solver *s, const struct app_worker *w)
 {
 	int i;
@@ -199,16 +245,14 @@ void ocean_solver_fill(const struct solver *s, const struct app_worker *w)
 	for (i = 0; i < s->count; i++) {
 		const struct level *l = &s->level[i];
 		struct part own = ocean_coast(ocean_part(w, l->n), l->n);
-		struct part computed = own;
 
-		if (is_alone(l))
-			computed = w->id ? (struct part){ 0 } : ocean_coast(ocean_part(&one, l->n), l->n);
-		clear(l->rest, l->n, computed);
-		clear(l->u, l->n, computed);
-		clear(l->f, l->n, i && !is_alone(l - 1) ? own : computed);
+		clear(l->rest, l->n, own);
+		clear(l->u, l->n, own);
+		clear(l->f, l->n, own);
+		clear(l->given, l->n, own);
 	}
 	if (!w->id)
-		memset(s->worst, 0, 2 * sizeof(*s->worst));
+		memset(s->worst, 0, TURNS * sizeof(*s->worst));
 }
 
 static void relax_row(const struct level *l, struct part p, double stiff, size_t colour, size_t row, double *room)
@@ -230,17 +274,12 @@ static void relax_row(const struct level *l, struct part p, double stiff, size_t
 		u[col] = by * (beside[col - 1] + beside[col + 1] + up[col] + down[col] - square * f[col]);
 }
 
-/* What others wrote before the barrier may still be on its way; it is wanted in the outer rows. */
 static void relax_colour(const struct level *l, struct part p, double stiff, size_t colour, double *room)
 {
-	size_t row;
+	size_t i;
 
-	for (row = p.row + 1; row + 1 < p.row_end; row++)
-		relax_row(l, p, stiff, colour, row, room);
-	if (p.row < p.row_end)
-		relax_row(l, p, stiff, colour, p.row, room);
-	if (p.row + 1 < p.row_end)
-		relax_row(l, p, stiff, colour, p.row_end - 1, room);
+	for (i = 0; i < p.row_end - p.row; i++)
+		relax_row(l, p, stiff, colour, ocean_row(p, i), room);
 }
 
 static void relax(const struct app_worker *w, const struct level *l, double stiff, int sweeps, double *room)
@@ -256,15 +295,16 @@ static void relax(const struct app_worker *w, const struct level *l, double stif
 	}
 }
 
-/* What is left of the right hand; the largest of it. */
-static double find_rest_of(const struct level *l, struct part p, double stiff, double *room)
+/* What is left of the right hand; the largest of it. Without @keeps no grid has it then. */
+static double find_rest_of(const struct level *l, struct part p, double stiff, bool keeps, double *room)
 {
 	double worst = 0;
-	size_t row, col;
+	size_t i, col;
 
-	for (row = p.row; row < p.row_end; row++) {
+	for (i = 0; i < p.row_end - p.row; i++) {
+		size_t row = ocean_row(p, i);
 		const double *f = ocean_line(l->f, l->n, p.band, row);
-		double *rest = ocean_line(l->rest, l->n, p.band, row);
+		double *rest = keeps ? ocean_line(l->rest, l->n, p.band, row) : room + 3 * (l->n + 1);
 		const double *u[3];
 
 		ocean_look_around(l->u, l->n, row, p, room, u);
@@ -276,14 +316,14 @@ static double find_rest_of(const struct level *l, struct part p, double stiff, d
 	return worst;
 }
 
-static double find_rest(const struct app_worker *w, const struct level *l, double stiff, double *room)
+static double find_rest(const struct app_worker *w, const struct level *l, double stiff, bool keeps, double *room)
 {
 	struct part p = ocean_part(w, l->n);
 	double worst = 0;
 	unsigned int band;
 
 	for (band = 0; band < ocean_bands(); band++)
-		worst = app_worst(worst, find_rest_of(l, ocean_piece(p, l->n, band), stiff, room));
+		worst = app_worst(worst, find_rest_of(l, ocean_piece(p, l->n, band), stiff, keeps, room));
 	return worst;
 }
 
@@ -291,7 +331,7 @@ static double find_rest(const struct app_worker *w, const struct level *l, doubl
 static void restrict_row(const struct level *fine, const struct level *coarse, struct part p, size_t row,
 			 bool clears, double *room)
 {
-	double *f = ocean_line(coarse->f, coarse->n, p.band, row);
+	double *f = ocean_line(coarse->given ? coarse->given : coarse->f, coarse->n, p.band, row);
 	double *u = ocean_line(coarse->u, coarse->n, p.band, row);
 	const double *from[3];
 	size_t col, i;
@@ -312,16 +352,14 @@ static void restrict_row(const struct level *fine, const struct level *coarse, s
 static void restrict_rest(const struct app_worker *w, const struct level *fine, const struct level *coarse,
 			  double *room)
 {
-	/* The one who computes it alone clears it. */
-	bool clears = !is_alone(coarse) || w->alone;
 	unsigned int band;
-	size_t row;
+	size_t i;
 
 	for (band = 0; band < ocean_bands(); band++) {
 		struct part p = ocean_piece(ocean_part(w, coarse->n), coarse->n, band);
 
-		for (row = p.row; row < p.row_end; row++)
-			restrict_row(fine, coarse, p, row, clears, room);
+		for (i = 0; i < p.row_end - p.row; i++)
+			restrict_row(fine, coarse, p, ocean_row(p, i), !coarse->given, room);
 	}
 }
 
@@ -352,45 +390,52 @@ static void add_interpolated(const struct app_worker *w, const struct level *fin
 	}
 }
 
-static void cycle(const struct solver *s, const struct app_worker *w, double stiff, int number, double *room)
+static void cycle(const struct solver *s, const struct app_worker *w, double stiff, int number)
 {
 	const struct level *l = &s->level[number];
 
-	if (is_alone(l) && w != &one) {
-		if (!w->id) {
-			if (number)
-				memset(l->u, 0, (l->n + 1) * (l->n + 1) * sizeof(*l->u));
-			cycle(s, &one, stiff, number, room);
-		}
-		app_barrier(w);
+	if (l->given && w != &one) {
+		memcpy(l->f, l->given, grid_bytes(l));
+		memset(l->u, 0, grid_bytes(l));
+		cycle(s, &one, stiff, number);
 		return;
 	}
 	/* One point inside is solved by one sweep. */
-	relax(w, l, stiff, SWEEPS_DOWN, room);
+	relax(w, l, stiff, SWEEPS_DOWN, s->room);
 	if (number == s->count - 1)
 		return;
-	find_rest(w, l, stiff, room);
+	find_rest(w, l, stiff, true, s->room);
 	app_barrier(w);
-	restrict_rest(w, l, l + 1, room);
+	restrict_rest(w, l, l + 1, s->room);
 	app_barrier(w);
-	cycle(s, w, stiff, number + 1, room);
-	add_interpolated(w, l, l + 1, room);
+	cycle(s, w, stiff, number + 1);
+	add_interpolated(w, l, l + 1, s->room);
 	app_barrier(w);
-	relax(w, l, stiff, SWEEPS_UP, room);
+	relax(w, l, stiff, SWEEPS_UP, s->room);
+}
+
+/* All of it by one worker, if no grid is shared. */
+static void solve_once(const struct solver *s, const struct app_worker *w, double stiff)
+{
+	if (!is_alone(&s->level[0])) {
+		cycle(s, w, stiff, 0);
+		return;
+	}
+	if (!w->id)
+		cycle(s, &one, stiff, 0);
+	app_barrier(w);
 }
 
 /*
- * The largest of what all workers have. Two places by turns: between two reductions there are other
- * barriers, so the place of the last one is not read any more.
+ * The largest of what all workers have. Between two reductions there may be no other barrier, so that the place of the last one
+ * is still read, and that of this one is written: a third is cleared.
  */
-static double reduce(const struct solver *s, const struct app_worker *w, double value, unsigned long *turn)
+static double reduce(struct solver *s, const struct app_worker *w, double value)
 {
-	double *worst = &s->worst[*turn % 2];
+	double *worst = &s->worst[s->turn++ % TURNS];
 
 	if (!w->id)
-		s->worst[++*turn % 2] = 0;
-	else
-		++*turn;
+		s->worst[s->turn % TURNS] = 0;
 	app_lock(w, LOCK_WORST);
 	*worst = app_worst(*worst, value);
 	app_unlock(w, LOCK_WORST);
@@ -413,23 +458,20 @@ static double largest(const struct app_worker *w, const double *f, size_t n, dou
 	return worst;
 }
 
-void ocean_solve(const struct solver *s, const struct app_worker *w, double stiff, double *u, double *f,
-		 unsigned long *turn, double *room)
+void ocean_solve(struct solver *s, const struct app_worker *w, double stiff, double *u, double *f)
 {
-	struct solver own = *s;
-	struct level *finest = &own.level[0];
+	struct level *finest = &s->level[0];
 	double allowed;
 	int i;
 
 	finest->u = u;
 	finest->f = f;
-	app_barrier(w);
-	allowed = OCEAN_TOLERANCE * reduce(s, w, largest(w, f, finest->n, room), turn);
+	allowed = OCEAN_TOLERANCE * reduce(s, w, largest(w, f, finest->n, s->room));
 	if (!isfinite(allowed))
 		app_die("the right hand has what is no number");
 	for (i = 0; i < CYCLES_MAX; i++) {
-		cycle(&own, w, stiff, 0, room);
-		if (reduce(s, w, find_rest(w, finest, stiff, room), turn) <= allowed)
+		solve_once(s, w, stiff);
+		if (reduce(s, w, find_rest(w, finest, stiff, false, s->room)) <= allowed)
 			return;
 	}
 	app_die("no solution after %d cycles", CYCLES_MAX);
