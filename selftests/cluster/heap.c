@@ -110,6 +110,7 @@ static void check_limits(void)
 	size_t most = dsm_size(heap) / 2;
 	void *p;
 
+	CHECK(dsm_has_heap(heap) == 1 && !dsm_has_heap(raw), "which region has a heap");
 	errno = 0;
 	CHECK(!dsm_malloc(heap, dsm_size(heap)) && errno == ENOMEM, "the whole region: errno %d", errno);
 	p = dsm_malloc(heap, most);

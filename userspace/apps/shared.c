@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "memory.h"
 
@@ -86,24 +85,15 @@ bool memory_is_shared(void)
 	return true;
 }
 
-/* What an allocator has in a region, and those who allocated, would be overwritten. */
-static void refuse_heap(void)
-{
-	struct dsm_ioc_region_info info = { .size = sizeof(info) };
-
-	if (ioctl(dsm_fd(d), DSM_IOC_REGION_INFO, &info))
-		app_die("region information: %s", strerror(errno));
-	if (info.region_flags & DSM_REGION_HEAP)
-		app_usage("region '%s' is a heap, which this program would overwrite: name another by -r or $DSM_REGION",
-			  info.name);
-}
-
 void memory_open(const char *region, struct app_worker *first)
 {
 	d = dsm_open(region, 0);
 	if (!d)
 		app_die("%s", dsm_error());
-	refuse_heap();
+	/* What its allocator has, and those who allocated, would be overwritten. */
+	if (dsm_has_heap(d))
+		app_usage("region '%s' is a heap, which this program would overwrite: name another by -r or $DSM_REGION",
+			  region ? region : "/dev/dsm");
 	first->rank = (unsigned int)dsm_rank(d);
 	first->ranks = (unsigned int)dsm_ranks(d);
 	records = dsm_base(d);

@@ -28,6 +28,7 @@ int dsm_close(struct dsm *d);
 void *dsm_base(const struct dsm *d);
 size_t dsm_size(const struct dsm *d);
 int dsm_fd(const struct dsm *d);
+int dsm_has_heap(const struct dsm *d);
 
 int dsm_rank(const struct dsm *d);
 int dsm_ranks(const struct dsm *d);

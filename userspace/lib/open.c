@@ -406,3 +406,8 @@ int dsm_fd(const struct dsm *d)
 {
 	return d->fd;
 }
+
+int dsm_has_heap(const struct dsm *d)
+{
+	return d->heap;
+}
