@@ -395,23 +395,27 @@ class Bench:
         self._measure([job], thp, repetitions)
         return self.runs[job[0]]
 
-    def at_once(self, name, guests, words=None):
-        """Without dsm on so many guests at the same time, in one run: what they take from each other on this host."""
-        words = words or self.words(name)
-        key = (name, *words, "at once", guests)
-
+    def _job_at_once(self, name, guests, words):
         def made(got):
             return got if isinstance(got, Exception) else \
                 {"program": name, "words": words, "nodes": 0, "thp": None, "at_once": guests, **self._facts(got)}
 
-        self._measure([(key, lambda c: self._alone(c, name, words, guests), made)], None, 1)
-        return self.runs[key]
+        return (name, *words, "at once", guests), lambda c: self._alone(c, name, words, guests), made
 
-    def by_turns(self, name, runs, words=None, thp=None, repetitions=None):
-        """alone(), and run() with each of these numbers of guests and policies, once after the other, again and again."""
+    def at_once(self, name, guests, words=None):
+        """Without dsm on so many guests at the same time: what they take from each other on this host."""
+        job = self._job_at_once(name, guests, words or self.words(name))
+        self._measure([job], None, self.repetitions)
+        return self.runs[job[0]]
+
+    def by_turns(self, name, runs, words=None, thp=None, repetitions=None, guests=None):
+        """alone(), at_once() if there are guests, and run() with each of these counts and policies, one after the other, again and again."""
         words, repetitions = words or self.words(name), repetitions or self.repetitions
-        jobs = [self._job(name, count, policy, words, 1, thp, repetitions, {}) for count, policy in runs]
-        self._measure([self._job_alone(name, words, thp, repetitions), *jobs], thp, repetitions)
+        jobs = [self._job_alone(name, words, thp, repetitions)]
+        if guests:
+            jobs.append(self._job_at_once(name, guests, words))
+        jobs += [self._job(name, count, policy, words, 1, thp, repetitions, {}) for count, policy in runs]
+        self._measure(jobs, thp, repetitions)
 
     def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, **homes):
         """A run, the one with the median time; its speedup is None if it has never run without dsm, or in no time.
