@@ -6,8 +6,10 @@
  * only if that is wished for: the module tells the others what they lost, and they may go on.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include "dsmrun.h"
 
 #define LINE_MAX_BYTES 4096
+#define PREFIX_BYTES 16		/* of a line, and its end */
 /* sshd refuses some connections at random once 10 have not authenticated yet (MaxStartups). */
 #define PENDING_MAX 8
 #define SSH_FAILED 255
@@ -45,6 +48,52 @@ struct run {
 	bool incomplete;	/* since a rank could not be started, or failed; what the others say does not count */
 	int worst;
 };
+
+static void handle_signal(struct run *run);
+
+/*
+ * Nothing may be reading, as a pager that waits for a key, and what ends us must be heard then. Who asks a second time for an end
+ * does not wait for who reads.
+ */
+static bool wait_for_room(struct run *run, int fd)
+{
+	struct pollfd fds[] = { { .fd = fd, .events = POLLOUT }, { .fd = run->sigfd, .events = POLLIN } };
+
+	for (;;) {
+		if (run->signals > 1)
+			return false;
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[0].revents)
+			return true;
+		handle_signal(run);
+	}
+}
+
+/* A pipe that has room takes PIPE_BUF without waiting. */
+static void put(struct run *run, FILE *to, const char *text, size_t len)
+{
+	while (len && wait_for_room(run, fileno(to))) {
+		size_t piece = len < PIPE_BUF ? len : PIPE_BUF;
+
+		fwrite(text, 1, piece, to);
+		fflush(to);
+		text += piece;
+		len -= piece;
+	}
+}
+
+static void say(struct run *run, const char *format, ...)
+{
+	char text[512];
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	put(run, stderr, text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
+}
 
 static bool cut_tail(struct stream *s, const char *tail)
 {
@@ -75,18 +124,35 @@ static bool from_keeper(struct stream *s)
 	return false;
 }
 
-static void print_line(struct stream *s)
+/* Of one stream, on their way to where it goes. */
+struct lines {
+	size_t used;
+	char text[4 * LINE_MAX_BYTES];
+};
+
+static void put_lines(struct run *run, struct stream *s, struct lines *lines)
+{
+	put(run, s->to, lines->text, lines->used);
+	lines->used = 0;
+}
+
+/* Into @lines, which has room for a line more than it is given out with. */
+static void add_line(struct run *run, struct stream *s, struct lines *lines)
 {
 	if (from_keeper(s) && !s->used)
 		return;
-	fprintf(s->to, s->used ? "%d| " : "%d|", s->child->rank);
-	fwrite(s->line, 1, s->used, s->to);
-	fputc('\n', s->to);
+	if (lines->used > sizeof(lines->text) - sizeof(s->line) - PREFIX_BYTES)
+		put_lines(run, s, lines);
+	lines->used += (size_t)sprintf(lines->text + lines->used, s->used ? "%d| " : "%d|", s->child->rank);
+	memcpy(lines->text + lines->used, s->line, s->used);
+	lines->used += s->used;
+	lines->text[lines->used++] = '\n';
 	s->used = 0;
 }
 
-static ssize_t read_stream(struct stream *s)
+static ssize_t read_stream(struct run *run, struct stream *s)
 {
+	struct lines lines = { .used = 0 };
 	char buf[8192];
 	ssize_t got = read(*s->fd, buf, sizeof(buf));
 	ssize_t i;
@@ -95,20 +161,20 @@ static ssize_t read_stream(struct stream *s)
 		return got;
 	for (i = 0; i < got; i++) {
 		if (buf[i] == '\n') {
-			print_line(s);
+			add_line(run, s, &lines);
 			continue;
 		}
 		if (s->used == sizeof(s->line))
-			print_line(s);
+			add_line(run, s, &lines);
 		s->line[s->used++] = buf[i];
 	}
 	if (got <= 0) {
 		if (s->used)
-			print_line(s);
+			add_line(run, s, &lines);
 		close(*s->fd);
 		*s->fd = -1;
 	}
-	fflush(s->to);
+	put_lines(run, s, &lines);
 	return got;
 }
 
@@ -137,7 +203,7 @@ static void report_end(struct run *run, struct child *c)
 
 		if (run->ending)
 			return;		/* we ended its ssh */
-		fprintf(stderr, "dsmrun: rank %d%s could not be started%s; ending all ranks\n", c->rank,
+		say(run, "dsmrun: rank %d%s could not be started%s; ending all ranks\n", c->rank,
 			where, why);
 		run->incomplete = true;
 		run->ending = true;
@@ -146,12 +212,12 @@ static void report_end(struct run *run, struct child *c)
 		return;
 	}
 	if (c->status)
-		fprintf(stderr, "dsmrun: rank %d%s ended with status %d%s\n", c->rank, where, c->status,
+		say(run, "dsmrun: rank %d%s ended with status %d%s\n", c->rank, where, c->status,
 			remote && c->status == SSH_FAILED ? ", as ssh does if a connection is lost" : "");
 	if (c->status > run->worst)
 		run->worst = c->status;
 	if (ends_all(run, c)) {
-		fprintf(stderr, "dsmrun: ending all ranks\n");
+		say(run, "dsmrun: ending all ranks\n");
 		run->incomplete = true;
 		run->ending = true;
 	}
@@ -166,7 +232,7 @@ static void signal_all(struct run *run, int sig, bool from_terminal)
 }
 
 /* What is in the pipe by now, and no more: somebody else may hold the other end. */
-static void read_rest(struct stream *s)
+static void read_rest(struct run *run, struct stream *s)
 {
 	int bytes;
 	ssize_t got;
@@ -174,7 +240,7 @@ static void read_rest(struct stream *s)
 	if (*s->fd < 0 || ioctl(*s->fd, FIONREAD, &bytes))
 		return;
 	for (; bytes > 0; bytes -= (int)got) {
-		got = read_stream(s);
+		got = read_stream(run, s);
 		if (got <= 0)
 			return;
 	}
@@ -186,20 +252,21 @@ static void read_rest(struct stream *s)
  */
 static void look_for_ends(struct run *run)
 {
+	int i, signals = run->signals;
 	bool ending = run->ending;
-	int i;
 
 	for (i = 0; i < run->count; i++) {
 		struct child *c = &run->children[i];
 
 		if (!c->begun || c->pid)
 			continue;
-		read_rest(&run->streams[2 * i]);
-		read_rest(&run->streams[2 * i + 1]);
+		read_rest(run, &run->streams[2 * i]);
+		read_rest(run, &run->streams[2 * i + 1]);
 		if ((c->out < 0 && c->err < 0) || run->signals > 1 || ends_all(run, c))
 			report_end(run, c);
 	}
-	if (run->ending && !ending)
+	/* A signal that came meanwhile has been passed on. */
+	if (run->ending && !ending && run->signals == signals)
 		signal_all(run, SIGTERM, false);
 }
 
@@ -304,7 +371,7 @@ static void attend(struct run *run)
 			if (*run->streams[i].fd != run->fds[at].fd)
 				continue;
 			if (run->fds[at++].revents)
-				read_stream(&run->streams[i]);
+				read_stream(run, &run->streams[i]);
 		}
 		if (run->fds[0].revents)
 			handle_signal(run);
