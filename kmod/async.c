@@ -22,6 +22,7 @@
 
 /* How often owners of pending operations are looked at, where nobody tells of their end. */
 #define REAP_MS 100
+#define REAP_MOST 1024	/* operations in a look */
 
 enum phase { PHASE_RELEASE, PHASE_ASK, PHASE_ACQUIRE };
 
@@ -570,20 +571,28 @@ void dsm_async_owner_gone(struct dsm_region *r, u64 file, pid_t tgid)
 		wait_event(ended, !cancel_owned(r, file, tgid, false));
 }
 
-/* Ends operations whose owner went without a word; see dsm_async_ops.gone. */
+/* Ends operations whose owner went without a word; see dsm_async_ops.gone. A look is at some of them, as others wait for the lock. */
 static void reap(struct work_struct *work)
 {
-	struct dsm_async *a;
+	struct dsm_async *a, *first = NULL;
+	unsigned int left;
 	bool more;
 
 	spin_lock(&pending_lock);
-	list_for_each_entry(a, &pending, link)
+	for (left = REAP_MOST; left; left--) {
+		a = list_first_entry_or_null(&pending, struct dsm_async, link);
+		if (!a || a == first)
+			break;
+		if (!first)
+			first = a;
+		list_move_tail(&a->link, &pending);
 		if (a->arg.ops->gone(a->arg.ctx))
 			end_with(a, -ECANCELED);
+	}
 	more = !list_empty(&pending);
 	spin_unlock(&pending_lock);
 	if (more)
-		queue_delayed_work(async_wq, &reaper, msecs_to_jiffies(REAP_MS));
+		queue_delayed_work(async_wq, &reaper, left ? msecs_to_jiffies(REAP_MS) : 1);
 }
 
 /**

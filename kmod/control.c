@@ -121,7 +121,8 @@ static void queue_request(struct dsm_node *n, u16 from, u32 xid,
  * @msg:  request; replaced by the answer
  *
  * Context: process; waits killably, bounded by the detection of the peer's death.
- * Return: 0; what the other side refused with; -EHOSTDOWN; -EINTR; -ENOMEM.
+ * Return: 0; what the other side refused with, -EDQUOT also of this node: too many requests wait; -EHOSTDOWN; -EINTR;
+ * -ENOMEM.
  */
 int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 {
@@ -135,7 +136,10 @@ int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 	spin_lock(&n->calls.lock);
 	list_add_tail(&c.link, &n->calls.list);
 	spin_unlock(&n->calls.lock);
-	if (node == n->engine->self)
+	/* Whoever asks may be killed, and again, faster than requests are served. */
+	if (node == n->engine->self && atomic_read(&n->calls.waiting[node]) >= dsm_control_limit(msg->op, le64_to_cpu(msg->members)))
+		err = -EDQUOT;
+	else if (node == n->engine->self)
 		queue_request(n, node, c.xid, msg);
 	else
 		err = send_control(n, node, DSM_MSG_CONTROL, c.xid, msg);

@@ -230,11 +230,11 @@ static int touch_all(struct dsm_region *r, struct dsm_wire_control *msg)
 		;
 	if (first >= r->pages || i > r->pages - first)
 		return -EINVAL;
-	if (msg->op == DSM_CONTROL_CLAIM)
-		WRITE_ONCE(r->named, true);
 	/* The page is made for an open region: whoever asks has it open. */
 	if (!READ_ONCE(r->space->n_members) || !atomic_inc_unless_negative(&r->opens))
 		return -ENXIO;
+	if (msg->op == DSM_CONTROL_CLAIM)
+		WRITE_ONCE(r->named, true);
 	for (i = 0; i < DSM_HOMES_WORDS && !ret; i++) {
 		ret = touch_word(r, first + i * 64, &msg->homes[i]);
 		cond_resched();

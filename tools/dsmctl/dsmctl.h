@@ -14,6 +14,7 @@
 #include "../local_node.h"
 
 #define EXIT_USAGE 2
+#define EXIT_NOT_JOINED 3	/* of leave: there is nothing to leave */
 
 struct command {
 	const char *name;

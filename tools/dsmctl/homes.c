@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -395,6 +396,15 @@ static int claim_failed(unsigned int node, int err, const struct dsm_ioc_region_
 	}
 }
 
+/* By a signal that the caller has blocked, to take back what it began. */
+static bool is_stopped(void)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) && (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+					 sigismember(&pending, SIGHUP));
+}
+
 static int claim(int fd, const struct dsm_ioc_region_info *info, const struct runs *all)
 {
 	uint64_t asked = 0, got = 0, skip = 0, total = 0;
@@ -404,6 +414,9 @@ static int claim(int fd, const struct dsm_ioc_region_info *info, const struct ru
 	for (i = 0; i < all->n; i++)
 		total += all->run[i].count;
 	for (i = 0; i < all->n; ) {
+		if (is_stopped())
+			return fail("homes load: a signal ended it after %llu of %llu pages", (unsigned long long)asked,
+				    (unsigned long long)total);
 		fill(all, &i, &skip, &a);
 		asked += count_bits(&a);
 		if (ioctl(fd, DSM_IOC_HOMES, &a) < 0)

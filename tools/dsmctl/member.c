@@ -96,8 +96,10 @@ int cmd_leave(int argc, char **argv)
 	if (ioctl(fd, DSM_IOC_LEAVE, &arg) < 0)
 		err = errno;
 	close(fd);
-	if (err)
-		return report("leave", err, &errtxt);
+	if (err) {
+		report("leave", err, &errtxt);
+		return err == ENOTCONN ? EXIT_NOT_JOINED : EXIT_FAILURE;
+	}
 	puts("left");
 	return 0;
 }

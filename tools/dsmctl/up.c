@@ -144,8 +144,8 @@ static int run_here(const struct host *host, const char *command)
 	return ret;
 }
 
-/* DOUBT: it may have been done all the same, as what did it was ended, or the connection to it was. */
-enum end { DONE, REFUSED, DOUBT };
+/* DOUBT: it may have been done all the same, as what did it was ended, or the connection to it was. ABSENT: from any cluster. */
+enum end { DONE, REFUSED, DOUBT, ABSENT };
 
 #define SSH_FAILED 255
 
@@ -186,6 +186,8 @@ static enum end run_on(const struct host *host, const char *subcommand)
 		}
 	if (!WIFEXITED(status) || WEXITSTATUS(status) == SSH_FAILED)
 		return DOUBT;
+	if (WEXITSTATUS(status) == EXIT_NOT_JOINED)
+		return ABSENT;
 	return WEXITSTATUS(status) ? REFUSED : DONE;
 }
 
@@ -213,7 +215,6 @@ int cmd_up(int argc, char **argv)
 	ret = read_hosts(argv[1], hosts, &count);
 	if (ret)
 		return ret;
-	/* Who started this may ignore it: then it could not be told how ssh ended. */
 	signal(SIGCHLD, SIG_DFL);
 	/* Who reads what this prints may go, but then those that joined leave again. */
 	signal(SIGPIPE, SIG_IGN);
@@ -260,9 +261,14 @@ int cmd_down(int argc, char **argv)
 	ret = read_hosts(path, hosts, &count);
 	if (ret)
 		return ret;
-	/* The first, which the others joined, last. What one refuses to lose, all keep. */
+	signal(SIGCHLD, SIG_DFL);
+	/* Who reads what this prints may go: half of a cluster is of less use. */
+	signal(SIGPIPE, SIG_IGN);
+	/* The first, which the others joined, last. What one refuses to lose, all keep. Some may have left the last time. */
 	for (i = count; i--;) {
-		if (run_on(&hosts[i], force ? "leave --force" : "leave") == DONE)
+		enum end end = run_on(&hosts[i], force ? "leave --force" : "leave");
+
+		if (end == DONE || end == ABSENT)
 			left++;
 		else if (!force)
 			break;

@@ -59,8 +59,10 @@ int keep(void);
 /* Lines of a keeper on its output, before any of the program. */
 #define KEEPER_READY "\001dsmrun: ready"
 #define KEEPER_FAILED "\001dsmrun: not started"
+/* After the program, on both outputs, with its exit status: others may hold them, and ssh waits for those. */
+#define KEEPER_ENDED "\001dsmrun: ended "
 /* The first word that a keeper reads; changes with what follows it. */
-#define KEEPER_MAGIC "dsmrun-2"
+#define KEEPER_MAGIC "dsmrun-3"
 #define KEEPER_INPUT_MAX (1 << 20)
 
 /* spawn.c: one rank, here or over ssh; its output comes on out and err. */
@@ -72,6 +74,8 @@ struct child {
 	bool ready;		/* the other machine was reached (or is this one) */
 	bool failed;		/* the program could not be started there */
 	bool in_our_group;	/* gets the signals of our terminal by itself */
+	int told;		/* what the keeper says the exit status is, */
+	int ends;		/* on so many of the two outputs */
 	int status;		/* exit status once it has ended */
 	int control;		/* to a remote rank's keeper; -1 if local */
 	int out, err;		/* -1 before the start and once closed */

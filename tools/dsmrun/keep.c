@@ -193,6 +193,13 @@ static int end(pid_t pid, int sigfd)
 	}
 }
 
+static int say_ended(int status)
+{
+	dprintf(STDERR_FILENO, KEEPER_ENDED "%d\n", status);
+	dprintf(STDOUT_FILENO, KEEPER_ENDED "%d\n", status);
+	return status;
+}
+
 /* Returns the program's exit status. */
 static int look_after(pid_t pid, int sigfd)
 {
@@ -206,7 +213,7 @@ static int look_after(pid_t pid, int sigfd)
 		if (poll(fds, 2, -1) < 0)
 			continue;
 		if (fds[1].revents && handle_signal(pid, sigfd))
-			return take_status(pid);
+			return say_ended(take_status(pid));
 		if (!fds[0].revents)
 			continue;
 		got = read(STDIN_FILENO, text, sizeof(text));

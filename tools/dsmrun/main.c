@@ -149,7 +149,7 @@ static int parse(int argc, char **argv, struct options *o)
 			return argc;
 		case 'h':
 			fputs(help, stdout);
-			return -1;
+			return -output_end("dsmrun", 0) - 1;
 		default:
 			fputs("Try: dsmrun --help\n", stderr);
 			return -EXIT_USAGE - 1;

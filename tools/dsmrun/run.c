@@ -105,12 +105,32 @@ static bool cut_tail(struct stream *s, const char *tail)
 	return true;
 }
 
+/* The keeper's last line, at the end of what the program had not ended with a new line. */
+static bool says_end(struct stream *s)
+{
+	size_t len = strlen(KEEPER_ENDED), at = s->used, digit;
+
+	while (at && s->line[at - 1] >= '0' && s->line[at - 1] <= '9')
+		at--;
+	if (at == s->used || s->used - at > 3 || at < len || memcmp(s->line + at - len, KEEPER_ENDED, len))
+		return false;
+	for (s->child->told = 0, digit = at; digit < s->used; digit++)
+		s->child->told = 10 * s->child->told + s->line[digit] - '0';
+	s->child->ends++;
+	s->used = at - len;
+	return true;
+}
+
 /* Takes the keeper's lines; a login script may have written something before them. */
 static bool from_keeper(struct stream *s)
 {
 	struct child *c = s->child;
 
-	if (c->host->local || s->fd != &c->out)
+	if (c->host->local)
+		return false;
+	if (c->ready && !c->failed && says_end(s))
+		return true;
+	if (s->fd != &c->out)
 		return false;
 	if (!c->ready && cut_tail(s, KEEPER_READY)) {
 		c->ready = true;
@@ -262,7 +282,7 @@ static void look_for_ends(struct run *run)
 			continue;
 		read_rest(run, &run->streams[2 * i]);
 		read_rest(run, &run->streams[2 * i + 1]);
-		if ((c->out < 0 && c->err < 0) || run->signals > 1 || ends_all(run, c))
+		if ((c->out < 0 && c->err < 0) || run->signals > 1 || run->incomplete || ends_all(run, c))
 			report_end(run, c);
 	}
 	/* A signal that came meanwhile has been passed on. */
@@ -297,7 +317,7 @@ static void reap(struct run *run)
 			if (c->pid != pid)
 				continue;
 			c->pid = 0;
-			c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+			c->status = c->ends == 2 ? c->told : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 			if (c->control >= 0)
 				close(c->control);
 			c->control = -1;
@@ -353,6 +373,19 @@ static void end_unread(struct run *run)
 	signal_all(run, SIGTERM, false);
 }
 
+/* ssh goes on while somebody on the other machine holds the output of a program that has ended, though all are to end. */
+static void let_go(struct run *run)
+{
+	int i;
+
+	for (i = 0; i < run->count; i++) {
+		struct child *c = &run->children[i];
+
+		if (c->ends == 2 && (run->incomplete || (run->plan->together && c->told)))
+			child_disconnect(c);
+	}
+}
+
 static void attend(struct run *run)
 {
 	int streams = 2 * run->count;
@@ -376,6 +409,7 @@ static void attend(struct run *run)
 		if (run->fds[0].revents)
 			handle_signal(run);
 		end_unread(run);
+		let_go(run);
 		look_for_ends(run);
 	}
 }

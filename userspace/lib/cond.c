@@ -59,7 +59,8 @@ int dsm_cond_wait(struct dsm *d, struct dsm_cond *c, uint64_t lock_key)
 	/* Else this thread might wait below, with the lock, for who ended in the middle of waking it. */
 	if (ret)
 		dsm_queue_repair(d, c->queue);
-	if (woken && !dsm_queue_leave(d, c->queue, ticket))
+	/* That who held the lock has died goes before why the wait failed. */
+	if (woken && !dsm_queue_leave(d, c->queue, ticket) && !ret)
 		return failed(d, woken, "dsm_cond_wait", c);
 	return ret || !lost ? ret : failed(d, lost, "dsm_cond_wait", c);
 }
