@@ -4,10 +4,11 @@
 import errno
 import os
 import re
+import signal
 
 from poll import TRACING
 from refused import by_user
-from scene import actors, counters, drop_region, expect, make_region, region, status
+from scene import CALL_SECONDS, actors, counters, drop_region, expect, make_region, region, status
 
 PAGE = 4096
 SIZE = "32M"	# 8192 pages: more than one question tells of
@@ -97,6 +98,15 @@ def homes_that_cannot_be_loaded(c):
         first.write(text.encode(), "/tmp/wrong")
         refused(first, ["region", "create", "wrong", SIZE, "home=list:/tmp/wrong"], reason)
     refused(first, ["region", "create", "wrong", SIZE, "home=list:/tmp/nowhere"], "No such file")
+    # A file without end, and then a signal.
+    first.sh("mkfifo /tmp/endless")
+    writer = first.start(["sh", "-c", "exec yes 0 0 1 >/tmp/endless"])
+    job = first.start(["dsmctl", "region", "create", "wrong", SIZE, "home=list:/tmp/endless"])
+    first.wait_for(["test", "-e", "/dev/dsm-wrong"], CALL_SECONDS)
+    job.signal(signal.SIGTERM)
+    r = job.wait(CALL_SECONDS)
+    expect(r.status == 128 + signal.SIGTERM and "signal" in r.err, f"a region that is stopped: {r}")
+    writer.wait(CALL_SECONDS)
     regions = first.check(["dsmctl", "region", "list"]).out
     expect("wrong" not in regions, f"a region is left: {regions}")
     first.write(b"0 5 2\n", "/tmp/two")

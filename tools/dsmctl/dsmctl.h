@@ -52,6 +52,13 @@ struct errtxt {
 /* Reports a failed ioctl: what was tried, the module's text or that of errno. Returns 1. */
 int report(const char *what, int err, const struct errtxt *errtxt);
 
+/* From now on SIGINT, SIGTERM and SIGHUP end a wait and are noted, unless whoever started this ignores them. */
+void note_stops(void);
+/* The last one, or 0. */
+int stopped_by(void);
+/* Another way to deal with them. */
+void on_stop(void (*what)(int));
+
 /* Whether argv[*i] is the option @name, as "--name VALUE" (then *i moves on) or "--name=VALUE". */
 bool option(int argc, char **argv, int *i, const char *name, const char **value);
 

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -312,7 +311,7 @@ static int read_file(const char *path, uint64_t pages, struct runs *all)
 
 	if (!f)
 		return fail("homes load: %s: %s", path, strerror(errno));
-	while (!ret && (len = getline(&text, &room, f)) > 0) {
+	while (!ret && !stopped_by() && (len = getline(&text, &room, f)) > 0) {
 		line++;
 		if (strlen(text) != (size_t)len)
 			ret = wrong(path, line, "a line is text, this one has a byte of 0");
@@ -321,7 +320,9 @@ static int read_file(const char *path, uint64_t pages, struct runs *all)
 		else
 			ret = parse_line(path, text, line, pages, all);
 	}
-	if (!ret && ferror(f))
+	if (!ret && stopped_by())
+		ret = fail("homes load: %s: a signal ended it after %u lines", path, line);
+	else if (!ret && ferror(f))
 		ret = fail("homes load: %s: %s", path, strerror(errno));
 	free(text);
 	if (f != stdin)
@@ -396,15 +397,6 @@ static int claim_failed(unsigned int node, int err, const struct dsm_ioc_region_
 	}
 }
 
-/* By a signal that the caller has blocked, to take back what it began. */
-static bool is_stopped(void)
-{
-	sigset_t pending;
-
-	return !sigpending(&pending) && (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
-					 sigismember(&pending, SIGHUP));
-}
-
 static int claim(int fd, const struct dsm_ioc_region_info *info, const struct runs *all)
 {
 	uint64_t asked = 0, got = 0, skip = 0, total = 0;
@@ -414,7 +406,7 @@ static int claim(int fd, const struct dsm_ioc_region_info *info, const struct ru
 	for (i = 0; i < all->n; i++)
 		total += all->run[i].count;
 	for (i = 0; i < all->n; ) {
-		if (is_stopped())
+		if (stopped_by())
 			return fail("homes load: a signal ended it after %llu of %llu pages", (unsigned long long)asked,
 				    (unsigned long long)total);
 		fill(all, &i, &skip, &a);

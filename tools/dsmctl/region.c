@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +148,6 @@ static int destroy_named(const char *name)
 static int create_as_told(struct creation *new)
 {
 	struct errtxt errtxt = { "" };
-	sigset_t ends, before;
 	int err = 0;
 	int fd, ret;
 
@@ -160,22 +158,16 @@ static int create_as_told(struct creation *new)
 	fd = open_control();
 	if (fd < 0)
 		return EXIT_FAILURE;
-	/* A region with some of its homes is left by no signal: load_homes() ends then. */
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
+	/* No signal leaves a region with some of its homes. */
 	if (new->homes)
-		sigprocmask(SIG_BLOCK, &ends, &before);
+		note_stops();
 	if (ioctl(fd, DSM_IOC_REGION_CREATE, &new->arg) < 0)
 		err = errno;
 	close(fd);
 	ret = err ? report("region create", err, &errtxt) : new->homes ? load_homes(new->arg.name, new->homes) : 0;
 	if (ret && !err)
 		destroy_named(new->arg.name);
-	if (new->homes)
-		sigprocmask(SIG_SETMASK, &before, NULL);
-	return ret;
+	return ret && stopped_by() ? 128 + stopped_by() : ret;
 }
 
 static int create(int argc, char **argv)

@@ -25,25 +25,6 @@ struct host {
 	bool here;		/* the address is one of this machine's: no ssh */
 };
 
-static volatile sig_atomic_t stopped;
-
-static void stop(int number)
-{
-	stopped = number;
-}
-
-static void on_stop(void (*what)(int))
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction act = { .sa_handler = what };
-	struct sigaction old;
-	size_t i;
-
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(numbers[i], &act, NULL);
-}
-
 static int named_before(const struct host *hosts, int count)
 {
 	int i, times = 0;
@@ -218,20 +199,20 @@ int cmd_up(int argc, char **argv)
 	signal(SIGCHLD, SIG_DFL);
 	/* Who reads what this prints may go, but then those that joined leave again. */
 	signal(SIGPIPE, SIG_IGN);
-	on_stop(stop);
-	while (up < count && !stopped && end == DONE && !ferror(stdout)) {
+	note_stops();
+	while (up < count && !stopped_by() && end == DONE && !ferror(stdout)) {
 		end = join(hosts, up);
 		up += end == DONE;
 	}
-	if (up == count && !stopped && printf("%d nodes are up\n", count) > 0 && !fflush(stdout) && !ferror(stdout))
+	if (up == count && !stopped_by() && printf("%d nodes are up\n", count) > 0 && !fflush(stdout) && !ferror(stdout))
 		return 0;
-	if (stopped)
-		fail("stopped by signal %d. Those that joined leave again", (int)stopped);
+	if (stopped_by())
+		fail("stopped by signal %d. Those that joined leave again", stopped_by());
 	else if (end == DONE)
 		fail("what this prints cannot be written. Those that joined leave again");
 	else
 		fail("%s did not join; see above%s", hosts[up].line.name, up ? ". Those that joined just now leave again" : "");
-	ret = stopped ? 128 + stopped : EXIT_FAILURE;
+	ret = stopped_by() ? 128 + stopped_by() : EXIT_FAILURE;
 	up += end == DOUBT;
 	on_stop(SIG_IGN);
 	while (up--)

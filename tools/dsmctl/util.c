@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,4 +176,33 @@ const char *format_size(uint64_t bytes, char *buf, size_t len)
 	else
 		snprintf(buf, len, "%llu", (unsigned long long)bytes);
 	return buf;
+}
+
+static volatile sig_atomic_t stopped;
+
+static void note(int number)
+{
+	stopped = number;
+}
+
+void on_stop(void (*what)(int))
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction act = { .sa_handler = what };
+	struct sigaction old;
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(numbers[i], &act, NULL);
+}
+
+void note_stops(void)
+{
+	on_stop(note);
+}
+
+int stopped_by(void)
+{
+	return stopped;
 }
