@@ -196,6 +196,7 @@ int cmd_up(int argc, char **argv)
 	ret = read_hosts(argv[1], hosts, &count);
 	if (ret)
 		return ret;
+	/* Who started this may ignore it: then it could not be told how ssh ended. */
 	signal(SIGCHLD, SIG_DFL);
 	/* Who reads what this prints may go, but then those that joined leave again. */
 	signal(SIGPIPE, SIG_IGN);
@@ -242,7 +243,7 @@ int cmd_down(int argc, char **argv)
 	ret = read_hosts(path, hosts, &count);
 	if (ret)
 		return ret;
-	signal(SIGCHLD, SIG_DFL);
+	signal(SIGCHLD, SIG_DFL);	/* see cmd_up() */
 	/* Who reads what this prints may go: half of a cluster is of less use. */
 	signal(SIGPIPE, SIG_IGN);
 	/* The first, which the others joined, last. What one refuses to lose, all keep. Some may have left the last time. */
