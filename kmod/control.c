@@ -114,6 +114,26 @@ static void queue_request(struct dsm_node *n, u16 from, u32 xid,
 		   &q->work);
 }
 
+static int say(struct dsm_wire_control *msg, int err, const char *text)
+{
+	strscpy((char *)msg->text, text, sizeof(msg->text));
+	return err;
+}
+
+/*
+ * Queued, or refused at once if its sender has too many here: also this node itself, whose users may be killed and ask again
+ * faster than requests are served.
+ */
+static int admit(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_control *msg)
+{
+	if (atomic_read(&n->calls.waiting[from]) < dsm_control_limit(msg->op, le64_to_cpu(msg->members))) {
+		queue_request(n, from, xid, msg);
+		return 0;
+	}
+	atomic64_inc(&n->stats.requests_refused);
+	return say(msg, -EDQUOT, "this node has too many control requests under way; try again");
+}
+
 /**
  * dsm_control_call() - ask a member and wait for its answer
  * @n:    node
@@ -121,8 +141,7 @@ static void queue_request(struct dsm_node *n, u16 from, u32 xid,
  * @msg:  request; replaced by the answer
  *
  * Context: process; waits killably, bounded by the detection of the peer's death.
- * Return: 0; what the other side refused with, -EDQUOT also of this node: too many requests wait; -EHOSTDOWN; -EINTR;
- * -ENOMEM.
+ * Return: 0; what the other side, or this node, refused with; -EHOSTDOWN; -EINTR; -ENOMEM.
  */
 int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 {
@@ -136,11 +155,8 @@ int dsm_control_call(struct dsm_node *n, u16 node, struct dsm_wire_control *msg)
 	spin_lock(&n->calls.lock);
 	list_add_tail(&c.link, &n->calls.list);
 	spin_unlock(&n->calls.lock);
-	/* Whoever asks may be killed, and again, faster than requests are served. */
-	if (node == n->engine->self && atomic_read(&n->calls.waiting[node]) >= dsm_control_limit(msg->op, le64_to_cpu(msg->members)))
-		err = -EDQUOT;
-	else if (node == n->engine->self)
-		queue_request(n, node, c.xid, msg);
+	if (node == n->engine->self)
+		err = admit(n, node, c.xid, msg);
 	else
 		err = send_control(n, node, DSM_MSG_CONTROL, c.xid, msg);
 	if (!err && wait_for_completion_killable(&c.done))
@@ -186,23 +202,13 @@ void dsm_control_answer(struct dsm_control_request *q, int status)
 	dsm_control_forget(q);
 }
 
-static int say(struct dsm_wire_control *msg, int err, const char *text)
-{
-	strscpy((char *)msg->text, text, sizeof(msg->text));
-	return err;
-}
-
-/* A request of a peer: queued, or refused at once if it has too many here. */
+/* A request of a peer. */
 static void take_request(struct dsm_node *n, u16 from, u32 xid, struct dsm_wire_control *msg)
 {
-	int err;
+	int err = admit(n, from, xid, msg);
 
-	if (atomic_read(&n->calls.waiting[from]) < dsm_control_limit(msg->op, le64_to_cpu(msg->members))) {
-		queue_request(n, from, xid, msg);
+	if (!err)
 		return;
-	}
-	atomic64_inc(&n->stats.requests_refused);
-	err = say(msg, -EDQUOT, "this node has too many control requests under way; try again");
 	msg->status = cpu_to_le32(-err);
 	if (send_control(n, from, DSM_MSG_CONTROL_REPLY, xid, msg))
 		pr_debug("dsm: control answer to node %u not sent\n", from);

@@ -6,9 +6,9 @@ import contextlib
 import io
 import math
 import re
-import unittest.mock
+import types
 
-from made import COUNTERS, Faked, check, idle, overdue, run_of, script
+from made import Faked, check, overdue, run_of, script
 from bench import papergoals, programs, tables, webpage
 
 
@@ -163,7 +163,9 @@ def leading():
     """Of the table of goals: auto and the fixed presets that were fastest run as often as is asked for, by turns; the others once."""
     seconds = {"preset=csm-none": 7.0, "preset=hlrc": 3.0, "preset=hlrc-rdma": 4.4, "preset=hlrc-orig": 4.2, "preset=auto": 8.0}
     bench = Faked(None, "small", False, 5, [2])
-    bench.presets, bench.times = list(seconds), seconds
+    # The first run without dsm, with which each preset is compared at first, takes twice as long as the five.
+    bench.presets = list(seconds)
+    bench.times = types.SimpleNamespace(get=lambda policy, usual: 6.0 if len(bench.order) == 1 else seconds.get(policy, usual))
     rows = list(papergoals.Goals().rows(bench, "sor"))
     times = {run["policy"]: run["repetitions"] for run in papergoals.latest(bench.runs.values()) if run["nodes"] == 2}
     good = check("papers.goals_leading", times == {policy: 1 if policy == "preset=csm-none" else 5 for policy in seconds} and
@@ -173,4 +175,5 @@ def leading():
     good &= check("papers.goals_by_turns", bench.order[:begun] == [None, *seconds] and
                   bench.order[begun:begun + len(turns)] == turns, f"{bench.order}")
     return good & check("papers.goals_baseline", rows[0]["run"]["repetitions"] == 5 and
-                        bench.run("sor", 2, "preset=hlrc")["speedup"] == 1.0, f"{rows[0]}")
+                        [row["cells"][:2] for row in rows if row["label"].endswith(", once")] ==
+                        [["7.00", "0.43"]] and bench.run("sor", 2, "preset=hlrc")["speedup"] == 1.0, f"{rows}")

@@ -416,6 +416,12 @@ class Bench:
             jobs.append(self._job_at_once(name, guests, words))
         jobs += [self._job(name, count, policy, words, 1, thp, repetitions, {}) for count, policy in runs]
         self._measure(jobs, thp, repetitions)
+        # Some were compared with fewer runs before.
+        before = self._baseline(name, words, thp, repetitions)
+        for run in self.runs.values():
+            if not isinstance(run, Exception) and run["nodes"] and run["speedup"] and \
+                    (run["program"], run["words"], run["thp"]) == (name, words, thp):
+                run["speedup"] = ratio(before["seconds"], run["seconds"])
 
     def run(self, name, count, policy, words=None, threads=1, repetitions=None, thp=None, **homes):
         """A run, the one with the median time; its speedup is None if it has never run without dsm, or in no time.
@@ -441,21 +447,20 @@ class Bench:
                 "own_homes": "homes" not in homes}
 
         def made(got):
-            before = self._baseline(name, words, thp, repetitions)
-            known = not isinstance(before, Exception)
             if isinstance(got, Exception):
                 if isinstance(got, Refused):
                     got.policy = policy
                 if isinstance(got, Late):
                     got.run = {**what, "seconds": self.seconds, "late": True}
                 return got
-            for printed in got if known else ():
-                wrong = differs(before, printed)
+            checked = self.checked.get((name, *words))
+            for printed in got if checked else ():
+                wrong = differs(checked, printed)
                 if wrong:
                     return Failed(f"{name}, {policy}: WRONG, {wrong}")
-            facts = self._facts(got)
-            return {**what, "verified": known, "speedup": ratio(before["seconds"], facts["seconds"]) if known else None,
-                    **facts}
+            before, facts = self._baseline(name, words, thp, repetitions), self._facts(got)
+            return {**what, "verified": bool(checked), **facts,
+                    "speedup": None if isinstance(before, Exception) else ratio(before["seconds"], facts["seconds"])}
 
         return (name, *words, count, policy, threads, thp, repetitions, *sorted(homes.items())), \
             lambda c: self._shared(c, name, count, policy, words, threads, homes), made

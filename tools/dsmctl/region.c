@@ -164,9 +164,12 @@ static int create_as_told(struct creation *new)
 	if (ioctl(fd, DSM_IOC_REGION_CREATE, &new->arg) < 0)
 		err = errno;
 	close(fd);
-	ret = err ? report("region create", err, &errtxt) : new->homes ? load_homes(new->arg.name, new->homes) : 0;
-	if (ret && !err)
-		destroy_named(new->arg.name);
+	ret = err ? report("region create", err, &errtxt) : 0;
+	if (!err && new->homes) {
+		ret = load_homes(new->arg.name, new->homes);
+		if (ret)
+			destroy_named(new->arg.name);
+	}
 	return ret && stopped_by() ? 128 + stopped_by() : ret;
 }
 

@@ -156,7 +156,7 @@ static void put_lines(struct run *run, struct stream *s, struct lines *lines)
 	lines->used = 0;
 }
 
-/* Into @lines, which has room for a line more than it is given out with. */
+/* Into @lines, which is printed before when it might not have the room. */
 static void add_line(struct run *run, struct stream *s, struct lines *lines)
 {
 	if (from_keeper(s) && !s->used)

@@ -102,7 +102,7 @@ struct solver ocean_solver_begin(const struct solver *shared);
 void ocean_solver_end(struct solver *s);
 /*
  * By all workers: laplacian(@u) - @stiff * @u = @f, from the @u that is there, until the largest
- * remainder is OCEAN_TOLERANCE of the largest @f. Others look at neither before that has begun.
+ * remainder is OCEAN_TOLERANCE of the largest @f. Up to its first barrier it looks at this worker's points alone.
  */
 #define OCEAN_TOLERANCE 1e-7
 void ocean_solve(struct solver *s, const struct app_worker *w, double stiff, double *u, double *f);

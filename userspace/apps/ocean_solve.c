@@ -328,8 +328,7 @@ static double find_rest(const struct app_worker *w, const struct level *l, doubl
 }
 
 /* The remainder of the finer grid is the right hand of the coarser one. */
-static void restrict_row(const struct level *fine, const struct level *coarse, struct part p, size_t row,
-			 bool clears, double *room)
+static void restrict_row(const struct level *fine, const struct level *coarse, struct part p, size_t row, double *room)
 {
 	double *f = ocean_line(coarse->given ? coarse->given : coarse->f, coarse->n, p.band, row);
 	double *u = ocean_line(coarse->u, coarse->n, p.band, row);
@@ -344,7 +343,8 @@ static void restrict_row(const struct level *fine, const struct level *coarse, s
 
 		f[col] = (4 * r[0] + 2 * (r[-1] + r[1] + up[0] + down[0]) +
 			  up[-1] + up[1] + down[-1] + down[1]) / 16;
-		if (clears)
+		/* Else cycle() does. */
+		if (!coarse->given)
 			u[col] = 0;
 	}
 }
@@ -359,7 +359,7 @@ static void restrict_rest(const struct app_worker *w, const struct level *fine, 
 		struct part p = ocean_piece(ocean_part(w, coarse->n), coarse->n, band);
 
 		for (i = 0; i < p.row_end - p.row; i++)
-			restrict_row(fine, coarse, p, ocean_row(p, i), !coarse->given, room);
+			restrict_row(fine, coarse, p, ocean_row(p, i), room);
 	}
 }
 
