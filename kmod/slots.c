@@ -53,9 +53,8 @@ int dsm_node_lock_table(struct dsm_region *r, const struct dsm_owner *o)
 	struct dsm_node *n = r->node;
 	int ret = 0;
 
-	/* With consistency=cashmere a lock is released before it is given back. */
-	if (r->space->policy.sync != DSM_SYNC_MSG ||
-	    r->space->policy.consistency == DSM_CONSISTENCY_CASHMERE)
+	/* Where a release tells who has copies, one comes before a lock is given back. */
+	if (r->space->policy.sync != DSM_SYNC_MSG || dsm_policy_tells(&r->space->policy))
 		return -EOPNOTSUPP;
 	mutex_lock(&n->regions_lock);
 	if (!r->space->slots)

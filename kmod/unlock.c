@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copyright (C) 2026 The dsm authors */
 /*
- * Giving locks back. With consistency=cashmere that is a release, which tells all who have copies
+ * Giving locks back. Where notices are eager that is a release, which tells all who have copies
  * before it returns; otherwise the release happens when the token leaves the node. Never takes a lock.
  */
 #include "core/lock.h"
@@ -19,7 +19,7 @@
  */
 bool dsm_node_unlock_waits(const struct dsm_region *r)
 {
-	return r->space->policy.consistency == DSM_CONSISTENCY_CASHMERE;
+	return dsm_policy_tells(&r->space->policy);
 }
 
 /**
@@ -54,7 +54,7 @@ int dsm_node_unlock_now(struct dsm_region *r, u64 key, const struct dsm_owner *o
 }
 
 /**
- * dsm_node_unlock() - give a lock up after what consistency=cashmere promises: a release
+ * dsm_node_unlock() - give a lock up after what eager notices promise: a release
  * @r:      region
  * @key:    key
  * @silent: what is lost is left to be told by a later release

@@ -7,7 +7,8 @@
  * receiver and step, acknowledged when it is in the receiver's inbox. The release is done after the last
  * acknowledgement, so whoever is ordered after it finds the notice in the inbox (L9, L36, mutant M11),
  * and its acquire looks at the inbox as a whole. With metadata=rdma a writer reads the set itself (dir.c), and
- * notices go into rings (ring.c); messages take what does not fit there. Never touches page bytes.
+ * notices go into rings (ring.c); messages take what does not fit there. With notices=lazy what would be told goes into the
+ * interval, and with that to whoever acquires (interval.c). Never touches page bytes.
  */
 #include "csm.h"
 #include "dir.h"
@@ -105,8 +106,12 @@ static void tell_one(struct dsm_engine *e, u16 to, const struct dsm_page *p, u64
 void dsm_csm_tell(struct dsm_engine *e, struct dsm_page *p, u64 ver, u64 sharers,
 		  struct dsm_actions *acts)
 {
-	sharers &= e->alive & ~(1ull << e->self) & ~(1ull << p->home);
-	for (; sharers; sharers &= sharers - 1)
+	sharers &= ~(1ull << e->self) & ~(1ull << p->home);
+	if (sharers && !dsm_policy_tells(&p->space->policy)) {
+		dsm_rel_note(e, p, ver);
+		return;
+	}
+	for (sharers &= e->alive; sharers; sharers &= sharers - 1)
 		tell_one(e, __ffs64(sharers), p, ver, acts);
 }
 

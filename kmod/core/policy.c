@@ -25,6 +25,7 @@ static const struct choice {
 	  "auto, msg or write" },
 	{ "grain", offsetof(struct dsm_policy, grain_log2), { "1", NULL, "4", "8" }, "1, 4 or 8" },
 	{ "metadata", offsetof(struct dsm_policy, metadata), { "msg", "rdma" }, "msg or rdma" },
+	{ "notices", offsetof(struct dsm_policy, notices), { "eager", "lazy" }, "eager or lazy" },
 	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
 	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
 	{ "bcast", offsetof(struct dsm_policy, bcast), { "off", "adaptive" }, "off or adaptive" },
@@ -36,8 +37,8 @@ static const struct choice {
 };
 
 #define KNOWN_KEYS \
-	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level, " \
-	"merge"
+	"preset, consistency, home, metadata, notices, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, " \
+	"level, merge"
 
 struct word {
 	const char *at;
@@ -273,6 +274,16 @@ static int check_together(const struct dsm_policy *p, char *why, u32 why_bytes)
 			 "metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told");
 		return -EINVAL;
 	}
+	if (p->notices == DSM_NOTICES_LAZY && p->consistency == DSM_CONSISTENCY_SC) {
+		snprintf(why, why_bytes,
+			 "notices=lazy needs consistency=cashmere or hlrc: with sc nobody has old bytes that a notice could name");
+		return -EINVAL;
+	}
+	if (p->notices == DSM_NOTICES_LAZY && p->metadata == DSM_METADATA_RDMA) {
+		snprintf(why, why_bytes,
+			 "notices=lazy needs metadata=msg: who reads in a word that others have copies tells them itself");
+		return -EINVAL;
+	}
 	if (p->home == DSM_HOME_MIGRATE && p->consistency != DSM_CONSISTENCY_CASHMERE) {
 		snprintf(why, why_bytes,
 			 "home=migrate needs consistency=cashmere: who has copies is known at the home, and moves with it");
@@ -360,6 +371,9 @@ int dsm_policy_parse(const char *text, struct dsm_policy *out, char *why, u32 wh
 		if (*text == ',')
 			text++;
 	}
+	/* There is no other way with hlrc, and one text for it. */
+	if (out->consistency == DSM_CONSISTENCY_HLRC)
+		out->notices = 0;
 	return check_together(out, why, why_bytes);
 }
 
@@ -423,6 +437,7 @@ void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 	for (i = 0; i < ARRAY_SIZE(choices); i++) {
 		/* Said only where it is not the usual. */
 		if ((choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata) ||
+		    (choices[i].offset == offsetof(struct dsm_policy, notices) && !p->notices) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, bcast) && !p->bcast) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, predict) && !p->predict) ||
 		    (choices[i].offset == offsetof(struct dsm_policy, level) && !p->level) ||

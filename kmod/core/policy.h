@@ -42,6 +42,12 @@ enum dsm_diffpath { DSM_DIFFPATH_AUTO, DSM_DIFFPATH_MSG, DSM_DIFFPATH_WRITE };
 /* Who has copies and what was written: told by messages, or by atomics and remote writes. */
 enum dsm_metadata { DSM_METADATA_MSG, DSM_METADATA_RDMA };
 
+/*
+ * With cashmere: a release tells who has copies, and waits until they know; or what it would tell goes with the intervals,
+ * to whoever acquires, as hlrc's notices always do (lazy release consistency).
+ */
+enum dsm_notices { DSM_NOTICES_EAGER, DSM_NOTICES_LAZY };
+
 enum dsm_sync { DSM_SYNC_MSG, DSM_SYNC_RDMA };
 
 /* For sync=rdma: queue locks, or seed 000's array locks. Barriers of either have an entry per node and a sense. */
@@ -73,6 +79,7 @@ enum dsm_around { DSM_AROUND_OFF, DSM_AROUND_ON, DSM_AROUND_AGAIN };
  * @diffpath:    enum dsm_diffpath
  * @grain_log2:  grain of diffs, 1 << this bytes: 0 (exact), 2 or 3
  * @metadata:    enum dsm_metadata
+ * @notices:     enum dsm_notices; without cashmere 0
  * @sync:        enum dsm_sync
  * @algo:        enum dsm_algo
  * @bcast:       enum dsm_bcast_policy
@@ -92,6 +99,7 @@ struct dsm_policy {
 	u8 diffpath;
 	u8 grain_log2;
 	u8 metadata;
+	u8 notices;
 	u8 sync;
 	u8 algo;
 	u8 bcast;
@@ -137,6 +145,12 @@ static inline bool dsm_policy_settles(const struct dsm_policy *p)
 static inline bool dsm_policy_may_move(const struct dsm_policy *p)
 {
 	return dsm_policy_unclaims(p) || dsm_policy_moves_at_barriers(p);
+}
+
+/* Has a release told all who have copies when it is done? */
+static inline bool dsm_policy_tells(const struct dsm_policy *p)
+{
+	return p->consistency == DSM_CONSISTENCY_CASHMERE && p->notices == DSM_NOTICES_EAGER;
 }
 
 /* Does it need atomics of the device, and memory for one-sided transfers? */

@@ -74,7 +74,7 @@ static const struct dsm_preset presets[] = {
 	/* Nor this: what suits each page by its own history. */
 	{ .name = "auto",
 	  .policy = { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER,
-		      .fetch = DSM_FETCH_READ, .diff = DSM_DIFF_MODE_PIPE,
+		      .notices = DSM_NOTICES_LAZY, .fetch = DSM_FETCH_READ, .diff = DSM_DIFF_MODE_PIPE,
 		      .pipe_bytes = DSM_PIPE_BYTES, .pipe_depth = DSM_PIPE_DEPTH,
 		      .diffpath = DSM_DIFFPATH_AUTO, .around = DSM_AROUND_AGAIN } },
 };

@@ -466,8 +466,17 @@ void dsm_rel_replay(struct dsm_engine *e, struct dsm_page *p, struct dsm_actions
 		push_todo(e, p, acts);
 }
 
-static void add_note(struct dsm_engine *e, struct dsm_rel *rel, const struct dsm_page *p, u64 ver)
+/**
+ * dsm_rel_note() - a page's new version goes into the interval of its release
+ * @e:   engine
+ * @p:   page; p->rel_cur is its release
+ * @ver: the version
+ *
+ * Context: engine lock held; the page is one that its release waits for.
+ */
+void dsm_rel_note(struct dsm_engine *e, const struct dsm_page *p, u64 ver)
 {
+	struct dsm_rel *rel = &e->rel[p->rel_cur];
 	struct dsm_interval *rec = NULL;
 
 	if (!list_empty(&rel->notes))
@@ -550,7 +559,7 @@ void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int er
 
 	dsm_assert(rel->pending);
 	if (ver && !dsm_page_is_csm(p))
-		add_note(e, rel, p, ver);
+		dsm_rel_note(e, p, ver);
 	/* A region that goes is nobody's: who else releases has lost nothing. */
 	if (err && !p->space->closing)
 		rel->err = err;

@@ -68,6 +68,8 @@ static inline void dsm_rel_lend(struct dsm_page *p)
  */
 void dsm_rel_page_done(struct dsm_engine *e, struct dsm_page *p, u64 ver, int err,
 		       struct dsm_actions *acts);
+/* For csm.c, before dsm_rel_page_done(): the interval of @p's release names its version @ver. */
+void dsm_rel_note(struct dsm_engine *e, const struct dsm_page *p, u64 ver);
 /* For csm.c: a notice that @slot waits for has reached its receiver's inbox. */
 void dsm_rel_told(struct dsm_engine *e, u32 slot, struct dsm_actions *acts);
 /* For page.c: what kept a PENDING page from being flushed may be gone. */

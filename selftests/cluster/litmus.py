@@ -61,7 +61,7 @@ class Litmus:
         settings = presets.check_says(c, self.preset)
         before = sums_at_rest(c)
         with region(c, "512M", *presets.words_of(self.preset)) as name:
-            jobs = start_ranks(c, ["litmus", name, settings["consistency"], self.rounds, seed])
+            jobs = start_ranks(c, ["litmus", name, presets.promises(settings), self.rounds, seed])
             join_ranks(c, jobs, timeout)
             region_agrees(c, name)
         for line in jobs[0].out.splitlines():

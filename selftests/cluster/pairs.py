@@ -20,6 +20,7 @@ AXES = (("fetch", ("copy", "nocopy", "read")),
 CASHMERE = (("consistency", ("cashmere",)),
             ("home", ("rr", "first-touch", "migrate", "migrate@barrier")),
             ("metadata", ("msg", "rdma")),
+            ("notices", ("eager", "lazy")),
             ("fetch", ("copy", "nocopy,merge=live", "read")),
             ("diff", ("orig", "pipe:32768:4")),
             ("diffpath", ("msg", "write", "auto")),
@@ -27,7 +28,7 @@ CASHMERE = (("consistency", ("cashmere",)),
             ("bcast", ("off", "adaptive")),
             ("predict", ("off", "on")))
 # What a list of regions does not say.
-UNSAID = {"metadata": "msg", "bcast": "off", "predict": "off"}
+UNSAID = {"metadata": "msg", "notices": "eager", "bcast": "off", "predict": "off"}
 REGION = "1M"
 NAME = object()		# in a program's arguments: its region's name
 # More than half of the pages: only then diffpath=auto has a chunk registered.
@@ -61,8 +62,9 @@ def run_programs(c, policy, much):
     runs = [(["exchange", 50, 4096, NAME], ppn),
             (["counter", NAME, *((8, 100) if much else (2, 30)), 6], ppn),
             (["barriers", NAME, *((4, 40) if much else (2, 10))], ppn)]
-    # It counts threads; with cashmere an unlock waits, for which io_uring takes one of its own.
-    if not any(word.startswith("preset=csm") or word in ("preset=auto", "consistency=cashmere") for word in policy):
+    # It counts threads; with eager notices an unlock waits, for which io_uring takes one of its own.
+    eager = any(word.startswith("preset=csm") or word == "consistency=cashmere" for word in policy)
+    if not eager or "notices=lazy" in policy:
         runs.append((["overlap", NAME, (4 if much else 1) * c.count], 1))
     # It stores to neighbouring bytes: only the finest grain has those of two nodes apart.
     if not {"grain=4", "grain=8"} & set(policy):
@@ -109,7 +111,7 @@ def _is_legal(settings):
     home, bcast = settings["home"], settings["bcast"] == "adaptive"
     return not (home == "migrate" and (settings["diff"], settings["diffpath"]) != ("orig", "msg") or
                 home == "migrate" and settings["fetch"] == "read" or
-                home == "migrate@barrier" and settings["metadata"] == "rdma" or
+                settings["metadata"] == "rdma" and (home == "migrate@barrier" or settings["notices"] == "lazy") or
                 bcast and (settings["fetch"] != "copy" or home.startswith("migrate")) or
                 settings["predict"] == "on" and home != "migrate")
 

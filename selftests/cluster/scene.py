@@ -523,14 +523,15 @@ def _disagree(grown):
 def region_agrees(c, name):
     """Over all nodes together, what a region did since it was made: what was sent was received.
 
-    Notices too with cashmere; those of hlrc go with intervals, which are of all regions.
+    Notices too where they are eager; others go with intervals, which are of all regions.
     """
-    total, cashmere = {}, policy_of(c, name).get("consistency") == "cashmere"
+    total, policy = {}, policy_of(c, name)
+    eager = policy.get("consistency") == "cashmere" and policy.get("notices") != "lazy"
 
     def wrong():
         notices = total["notices_sent"], total["notices_received"]
         return _pages_disagree(total) + (["{} notices sent, {} received".format(*notices)]
-                                         if cashmere and notices[0] != notices[1] else [])
+                                         if eager and notices[0] != notices[1] else [])
 
     def agree():
         total.update(sums(c, name))

@@ -26,6 +26,17 @@ static const char * const as_own[] = { "L18", "L19", "L38" };
 /* With sc those that end in few steps. */
 static const char * const as_sc[] = { "L1", "L3", "L8small", "L12", "L23", "L34", "L36" };
 
+/* With notices=lazy those in which it matters who has copies, who has been told, and that a lock goes on without a release. */
+static const char * const as_lazy[] = {
+	"L1", "L3", "L7", "L8", "L9", "L10", "L11", "L14", "L15", "L16", "L17", "L28", "L30", "L37", "L41", "mix", "dma", "crash-lock",
+	"crash-all", "crash-barrier", "around", "L18", "L19", "L38", "L39", "drop", "turns", "upg", "crash-only", "L25", "L25halves",
+	"slot",
+};
+
+/* And with home=migrate or migrate@barrier. */
+static const char * const as_lazy_moved[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "upg", "around", "crash-only", "crash-barrier" };
+static const char * const as_lazy_at_barrier[] = { "L7", "L17", "L38", "mix", "turns", "drop", "L25", "L25halves", "crash-barrier" };
+
 /* With home=migrate those in which pages change hands. */
 static const char * const as_moved[] = {
 	"L1", "L7", "L8", "L9", "L10", "L12", "L14", "L15", "L16", "L17", "L23", "L28", "L30", "L37", "kept", "dma", "mix", "crash-lock",
@@ -217,7 +228,7 @@ static const struct litmus own[] = {
 	{ "crash-said", 4, 3, { A, B, C }, LITMUS_CRASH | LITMUS_ERRORS, { said_a, said_b, said_b }, NULL },
 };
 
-struct litmus litmus_csm_list[1600];
+struct litmus litmus_csm_list[2400];
 u32 litmus_csm_count;
 
 /**
@@ -243,6 +254,9 @@ static const struct policy policies[] = {
 	{ "dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE, OFTEN(as_moved_dir) },
 	{ "atb", LITMUS_CSM | LITMUS_AT_BARRIER, OFTEN(as_at_barrier) },
 	{ "hatb", LITMUS_AT_BARRIER, OFTEN(as_at_barrier) },
+	{ "lazy", LITMUS_CSM | LITMUS_LAZY, OFTEN(as_lazy) },
+	{ "lazymg", LITMUS_CSM | LITMUS_LAZY | LITMUS_MIGRATE, OFTEN(as_lazy_moved) },
+	{ "lazyatb", LITMUS_CSM | LITMUS_LAZY | LITMUS_AT_BARRIER, OFTEN(as_lazy_at_barrier) },
 	{ "cast", LITMUS_BCAST, OFTEN(as_cast) },
 	{ "castcsm", LITMUS_BCAST | LITMUS_CSM, OFTEN(as_cast) },
 	{ "castdir", LITMUS_BCAST | LITMUS_CSM | LITMUS_DIR, OFTEN(as_cast_more) },
@@ -275,10 +289,13 @@ static bool has(const struct litmus *l, u8 kind)
 /* What a program is about has to exist there. */
 static bool applies(const struct policy *p, const struct litmus *l)
 {
-	bool csm = p->flags & LITMUS_CSM;
+	bool eager = p->flags & LITMUS_CSM && !(p->flags & LITMUS_LAZY);
 
 	/* Processes have no part of a lock whose unlock is a release. */
-	if (csm && !strncmp(l->name, "slot", 4))
+	if (eager && !strncmp(l->name, "slot", 4))
+		return false;
+	/* What only a release promises that has told all. */
+	if (!eager && !(p->flags & LITMUS_SC) && l->final == l36_final)
 		return false;
 	/* No remote reads of pages: L25msg is the same then. */
 	if (p->flags & (LITMUS_MIGRATE | LITMUS_BCAST) && !strcmp(l->name, "L25"))
@@ -296,7 +313,7 @@ static bool applies(const struct policy *p, const struct litmus *l)
 	if (l->flags & LITMUS_PART)
 		return false;
 	/* What hlrc does not promise. */
-	return p->flags & (LITMUS_CSM | LITMUS_SC) || (l->final != l36_final && strncmp(l->name, "L39", 3));
+	return p->flags & (LITMUS_CSM | LITMUS_SC) || strncmp(l->name, "L39", 3);
 }
 
 static void add(const struct litmus *l, const struct policy *p, u32 flags)

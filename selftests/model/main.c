@@ -63,7 +63,7 @@ static void random_setting(struct setting *s, const struct litmus *l, u64 *rando
 		   random_below(random, 2) ? DSM_FETCH_NOCOPY : DSM_FETCH_COPY;
 	s->untold = l->flags & LITMUS_UNTOLD || random_below(random, 2);
 	s->rdma = l->flags & (LITMUS_RDMA | LITMUS_ARRAY) || !random_below(random, 4);
-	s->fast &= !s->rdma && !(l->flags & LITMUS_CSM);
+	s->fast &= !s->rdma && (!(l->flags & LITMUS_CSM) || l->flags & LITMUS_LAZY);
 	if (l->flags & LITMUS_BCAST) {
 		s->fetch = DSM_FETCH_COPY;
 		s->late_dma = true;

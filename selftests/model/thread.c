@@ -210,10 +210,10 @@ static void give_lock(struct thread *t)
 
 static void release_op(struct thread *t);
 
-/* The locks of a region with consistency=cashmere are released before they are given back. */
+/* Where notices are eager locks are released before they are given back. */
 static void unlock_op(struct thread *t)
 {
-	if (w.l->flags & LITMUS_CSM)
+	if (dsm_policy_tells(&node_of(t)->space.policy))
 		release_op(t);
 	else
 		give_lock(t);

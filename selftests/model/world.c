@@ -266,7 +266,7 @@ static void clear_tables(struct node *n)
 static void make_space(struct node *n, struct dsm_space *space, u32 nodes, bool sc)
 {
 	/* LITMUS_MIXED: the others are settings of the first region. */
-	u32 flags = sc ? w.l->flags & ~(LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE | LITMUS_AT_BARRIER | LITMUS_BCAST) : w.l->flags;
+	u32 flags = sc ? w.l->flags & ~(LITMUS_CSM | LITMUS_LAZY | LITMUS_DIR | LITMUS_MIGRATE | LITMUS_AT_BARRIER | LITMUS_BCAST) : w.l->flags;
 	const struct setting *s = &w.set;
 	u32 i;
 
@@ -282,6 +282,8 @@ static void make_space(struct node *n, struct dsm_space *space, u32 nodes, bool 
 	else if (flags & LITMUS_CSM)
 		space->policy.consistency = DSM_CONSISTENCY_CASHMERE;
 	space->policy.home = s->first_touch ? DSM_HOME_FIRST_TOUCH : DSM_HOME_BLOCK;
+	if (flags & LITMUS_LAZY)
+		space->policy.notices = DSM_NOTICES_LAZY;
 	if (flags & LITMUS_DIR)
 		space->policy.metadata = DSM_METADATA_RDMA;
 	if (flags & LITMUS_MIGRATE)

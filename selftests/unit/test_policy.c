@@ -132,9 +132,16 @@ static const struct good goods[] = {
 	{ "csm-none-mg,predict=on", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE, .fetch = DSM_FETCH_NOCOPY,
 				      .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .predict = 1 },
 	  CSM_BACK("migrate", "orig", "fetch=nocopy,diffpath=msg,grain=1,sync=msg,algo=queue,predict=on,around=off") },
-	{ "auto", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER, .fetch = DSM_FETCH_READ,
-		       .around = DSM_AROUND_AGAIN),
+	{ "auto", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER, .notices = DSM_NOTICES_LAZY,
+		       .fetch = DSM_FETCH_READ, .around = DSM_AROUND_AGAIN),
+	  CSM_BACK("migrate@barrier", PIPE, "fetch=read,diffpath=auto,grain=1,notices=lazy,sync=msg,algo=queue,around=again") },
+	{ "auto,notices=eager", HLRC(.consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_MIGRATE_BARRIER, .fetch = DSM_FETCH_READ,
+				     .around = DSM_AROUND_AGAIN),
 	  CSM_BACK("migrate@barrier", PIPE, "fetch=read,diffpath=auto,grain=1,sync=msg,algo=queue,around=again") },
+	/* With hlrc they are so, and that is not said. */
+	{ "notices=lazy", HLRC(), BACK("block", PIPE, "fetch=nocopy,diffpath=auto,grain=1,sync=msg,algo=queue,around=on") },
+	{ "auto,consistency=hlrc", HLRC(.home = DSM_HOME_MIGRATE_BARRIER, .fetch = DSM_FETCH_READ, .around = DSM_AROUND_AGAIN),
+	  BACK("migrate@barrier", PIPE, "fetch=read,diffpath=auto,grain=1,sync=msg,algo=queue,around=again") },
 	{ "csm-ms,fetch=read", { .consistency = DSM_CONSISTENCY_CASHMERE, .home = DSM_HOME_FIRST_TOUCH, .fetch = DSM_FETCH_READ,
 				 .diff = DSM_DIFF_MODE_ORIG, .diffpath = DSM_DIFFPATH_MSG, .metadata = DSM_METADATA_RDMA,
 				 .sync = DSM_SYNC_RDMA },
@@ -160,7 +167,8 @@ static bool same(const struct dsm_policy *a, const struct dsm_policy *b)
 {
 	return a->consistency == b->consistency && a->home == b->home && a->block_pages == b->block_pages &&
 	       a->fetch == b->fetch && a->diff == b->diff && a->diffpath == b->diffpath &&
-	       a->grain_log2 == b->grain_log2 && a->metadata == b->metadata && a->sync == b->sync && a->algo == b->algo &&
+	       a->grain_log2 == b->grain_log2 && a->metadata == b->metadata && a->notices == b->notices &&
+	       a->sync == b->sync && a->algo == b->algo &&
 	       a->bcast == b->bcast && a->predict == b->predict && a->around == b->around && a->level == b->level && a->merge == b->merge &&
 	       a->pipe_depth == b->pipe_depth && a->pipe_bytes == b->pipe_bytes;
 }
@@ -191,10 +199,13 @@ struct refused {
 
 #define PRESETS "hlrc[-copy|-nocopy|-orig|-pipe|-rdma] csm-{dms,ms,s,none,ms-mg,none-mg,adb} sc auto"
 #define KNOWN \
-	"preset, consistency, home, metadata, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level, merge"
+	"preset, consistency, home, metadata, notices, data, fetch, diff, diffpath, grain, sync, algo, bcast, predict, around, level, " \
+	"merge"
 #define MIGRATE_READ "home=migrate needs fetch=nocopy or copy: who reads remotely does not hear that a home has moved"
 #define METADATA_CSM \
 	"metadata=rdma needs consistency=cashmere: only there a word says who has copies, and those are told"
+#define LAZY_SC "notices=lazy needs consistency=cashmere or hlrc: with sc nobody has old bytes that a notice could name"
+#define LAZY_WORD "notices=lazy needs metadata=msg: who reads in a word that others have copies tells them itself"
 #define MIGRATE_CSM \
 	"home=migrate needs consistency=cashmere: who has copies is known at the home, and moves with it"
 #define MIGRATE_DIFF \
@@ -215,7 +226,9 @@ struct refused {
 #define HOME(v) { "home=" v, -EINVAL, "home=" v ": use block, block:PAGES, rr, first-touch, migrate or migrate@barrier; dsmctl also list:FILE" }
 static const struct refused refusals[] = {
 	ONE_OF("bcast", "x", "off or adaptive"), ONE_OF("level", "3", "2 or 1"), ONE_OF("merge", "x", "fault or live"),
-	ONE_OF("metadata", "x", "msg or rdma"),
+	ONE_OF("metadata", "x", "msg or rdma"), ONE_OF("notices", "x", "eager or lazy"),
+	{ "sc,notices=lazy", -EINVAL, LAZY_SC }, { "notices=lazy,consistency=sc", -EINVAL, LAZY_SC },
+	{ "csm-ms,notices=lazy", -EINVAL, LAZY_WORD }, { "auto,metadata=rdma,home=first-touch", -EINVAL, LAZY_WORD },
 	{ "metadata=rdma", -EINVAL, METADATA_CSM }, { "csm-ms,consistency=hlrc", -EINVAL, METADATA_CSM },
 	{ "hlrc-rdma,metadata=rdma", -EINVAL, METADATA_CSM }, { "sc,metadata=rdma", -EINVAL, METADATA_CSM },
 	{ "csm-dms,home=migrate", -EINVAL, MIGRATE_DIFF },
