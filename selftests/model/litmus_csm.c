@@ -28,14 +28,12 @@ static const char * const as_sc[] = { "L1", "L3", "L8small", "L12", "L23", "L34"
 
 /* With notices=lazy those in which it matters who has copies, who has been told, and that a lock goes on without a release. */
 static const char * const as_lazy[] = {
-	"L1", "L3", "L7", "L8", "L9", "L10", "L11", "L14", "L15", "L16", "L17", "L28", "L30", "L37", "L41", "mix", "dma", "crash-lock",
-	"crash-all", "crash-barrier", "around", "L18", "L19", "L38", "L39", "drop", "turns", "upg", "crash-only", "L25", "L25halves",
-	"slot",
+	"L1", "L8", "L9", "L10", "L11", "L14", "L16", "L17", "L28", "L30", "L37", "mix", "crash-lock", "crash-all", "around", "L18", "L38", "L39",
+	"drop", "turns", "upg", "crash-only", "L25", "L25halves", "slot",
 };
 
-/* And with home=migrate or migrate@barrier. */
-static const char * const as_lazy_moved[] = { "L9", "L14", "L17", "L38", "mix", "drop", "turns", "upg", "around", "crash-only", "crash-barrier" };
-static const char * const as_lazy_at_barrier[] = { "L7", "L17", "L38", "mix", "turns", "drop", "L25", "L25halves", "crash-barrier" };
+/* And with home=migrate. */
+static const char * const as_lazy_moved[] = { "L9", "L17", "L38", "mix", "drop", "turns", "upg", "crash-only" };
 
 /* With home=migrate those in which pages change hands. */
 static const char * const as_moved[] = {
@@ -49,7 +47,8 @@ static const char * const as_dir[] = {
 	"L38", "L39", "L39left", "drop", "turns", "upg", "dma-wanted", "crash-only", "crash-touch", "crash-said", "L25", "L25halves",
 };
 
-/* With home=migrate@barrier, in regions with cashmere and with hlrc, those with barriers in which pages may move. */
+/* With home=migrate@barrier, in regions with cashmere and with hlrc, those with barriers in which pages may move; if releases tell, a few. */
+static const char * const as_at_barrier_told[] = { "L17", "mix", "turns", "L38", "L25halves" };
 static const char * const as_at_barrier[] = {
 	"L7", "L15", "L17", "kept", "mix", "crash-barrier", "turns", "L38", "L25", "L25halves", "drop", "around",
 };
@@ -252,11 +251,11 @@ static const struct policy policies[] = {
 	{ "mg", LITMUS_CSM | LITMUS_MIGRATE, OFTEN(as_moved) },
 	{ "dir", LITMUS_CSM | LITMUS_DIR, OFTEN(as_dir) },
 	{ "dirmg", LITMUS_CSM | LITMUS_DIR | LITMUS_MIGRATE, OFTEN(as_moved_dir) },
-	{ "atb", LITMUS_CSM | LITMUS_AT_BARRIER, OFTEN(as_at_barrier) },
+	{ "atb", LITMUS_CSM | LITMUS_AT_BARRIER, OFTEN(as_at_barrier_told) },
 	{ "hatb", LITMUS_AT_BARRIER, OFTEN(as_at_barrier) },
 	{ "lazy", LITMUS_CSM | LITMUS_LAZY, OFTEN(as_lazy) },
 	{ "lazymg", LITMUS_CSM | LITMUS_LAZY | LITMUS_MIGRATE, OFTEN(as_lazy_moved) },
-	{ "lazyatb", LITMUS_CSM | LITMUS_LAZY | LITMUS_AT_BARRIER, OFTEN(as_lazy_at_barrier) },
+	{ "lazyatb", LITMUS_CSM | LITMUS_LAZY | LITMUS_AT_BARRIER, OFTEN(as_at_barrier) },
 	{ "cast", LITMUS_BCAST, OFTEN(as_cast) },
 	{ "castcsm", LITMUS_BCAST | LITMUS_CSM, OFTEN(as_cast) },
 	{ "castdir", LITMUS_BCAST | LITMUS_CSM | LITMUS_DIR, OFTEN(as_cast_more) },
@@ -346,17 +345,18 @@ void litmus_csm_init(void)
 
 	for (p = policies; p < policies + ARRAY_SIZE(policies); p++) {
 		bool moves = p->flags & LITMUS_MIGRATE, at_barrier = p->flags & LITMUS_AT_BARRIER;
-		bool cast = p->flags & LITMUS_BCAST, plain = !p->flags;
+		bool cast = p->flags & LITMUS_BCAST, plain = !p->flags, lazy = p->flags & LITMUS_LAZY;
+		bool told = p->flags & LITMUS_CSM && !lazy;
 
 		if (!plain)
 			add_all(p, litmus_list, litmus_count);
 		add_all(p, own, ARRAY_SIZE(own));
 		for (i = 0; i < ARRAY_SIZE(unclaims) && p->flags & LITMUS_CSM && !at_barrier; i++)
-			add(&unclaims[i], p, LITMUS_MOVES | (cast ? LITMUS_MORE : 0));
+			add(&unclaims[i], p, LITMUS_MOVES | (cast || lazy ? LITMUS_MORE : 0));
 		for (i = 0; i < ARRAY_SIZE(moves_own) && moves; i++)
-			add(&moves_own[i], p, cast ? LITMUS_MORE : 0);
+			add(&moves_own[i], p, cast || lazy ? LITMUS_MORE : 0);
 		for (i = 0; i < litmus_moves_count && at_barrier; i++)
-			add(&litmus_moves_list[i], p, 0);
+			add(&litmus_moves_list[i], p, told ? LITMUS_MORE : 0);
 		for (i = 0; i < ARRAY_SIZE(casts) && cast; i++)
 			add(&casts[i], p, 0);
 		for (i = 0; i < litmus_sc_count && p->flags & LITMUS_CSM; i++)

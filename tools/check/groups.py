@@ -30,10 +30,10 @@ MATRIX = tuple(
     guests(f"matrix-{kernel}-{part}", "cluster", kernel, "matrix", ("all",), 5,
            MATRIX=f"{part}/{MATRIX_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, MATRIX_PARTS + 1))
-# A preset each: 1000 rounds among nodes of a kernel and 100 among guests are as much as a part may take.
+# A preset each, the last one sc: 1000 rounds among nodes of a kernel and 100 among guests are as much as a part may take.
 LITMUS_PARTS = 15
 LITMUS = tuple(
-    guests(f"litmus-{kernel}-{part}", "cluster", kernel, "litmus", ("all",), 16,
+    guests(f"litmus-{kernel}-{part}", "cluster", kernel, "litmus", ("all",), 38 if part == LITMUS_PARTS else 16,
            LITMUS=f"{part}/{LITMUS_PARTS}")
     for kernel in ("6.12", "6.1") for part in range(1, LITMUS_PARTS + 1))
 
