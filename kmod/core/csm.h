@@ -66,6 +66,15 @@ void dsm_csm_back_done(struct dsm_engine *e, struct dsm_page *p, struct dsm_acti
 void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struct dsm_actions *acts);
 /* Who may have a copy, as an acknowledgement tells it. */
 u64 dsm_csm_sharers(const struct dsm_engine *e, const struct dsm_page *p);
+/*
+ * At the home: a version of @p is about to name all who may have a copy. Who is lost has only older ones, and gets no other; so
+ * it need not be named again.
+ */
+static inline void dsm_csm_told(const struct dsm_engine *e, struct dsm_page *p)
+{
+	p->sharers &= e->alive;
+}
+
 /* Each fetch that waits for @p is answered in a step of its own. */
 int dsm_csm_on_home_message(struct dsm_engine *e, u16 from, const struct dsm_wire_hdr *hdr,
 			    struct dsm_reader *r, struct dsm_actions *acts);

@@ -446,6 +446,7 @@ void dsm_page_count(struct dsm_engine *e, struct dsm_page *p, u16 from, struct d
 	if (dsm_page_is_csm(p)) {
 		ack.status = cpu_to_le32(DSM_ACK_SHARED);
 		ack.prev = cpu_to_le64(dsm_csm_sharers(e, p) & ~(1ull << from));
+		dsm_csm_told(e, p);
 	}
 	dsm_moves_wrote(e, p, from);
 	dsm_move_wrong(p);

@@ -386,8 +386,10 @@ bool dsm_rel_downgraded(struct dsm_engine *e, struct dsm_page *p, bool pinned, b
 			wake_writers(p, acts);
 			return false;
 		}
-		if (dsm_page_is_csm(p))
+		if (dsm_page_is_csm(p)) {
 			dsm_csm_tell(e, p, p->ver, p->sharers, acts);
+			dsm_csm_told(e, p);
+		}
 		/* Copies that were given out until now are older. Of a READ nobody hears. */
 		else if (p->space->policy.fetch != DSM_FETCH_READ)
 			p->csm |= DSM_CSM_SOLE;

@@ -90,7 +90,8 @@ static void check_copy(const struct node *n, u32 p)
 	const struct dsm_page *page = &n->page[p], *home = home_of(n, p);
 	const char name = 'A' + node_id(n);
 
-	if (!home || !uses(n, p))
+	/* Of a node that its home has lost, or will lose, nothing is known there. */
+	if (!home || !uses(n, p) || is_cut(n, page->home))
 		return;
 	if (page->flags & DSM_PF_READ && dsm_page_fetching(page) && home->ver < page->need)
 		fail("I40: %c reads p%u for version %llu, its home has %llu", name, p, (unsigned long long)page->need,

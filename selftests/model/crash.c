@@ -39,9 +39,10 @@ void part_nodes(u32 one, u32 other)
 	say("%c and %c are to lose each other", 'A' + one, 'A' + other);
 	w.node[one].cut |= 1u << other;
 	w.node[other].cut |= 1u << one;
-	/* What is written there by the other may be lost, and the writer is told. */
+	/* What is written there by the other may be lost, and the writer is told; what it will write, too (oracle_store()). */
 	for (i = 0; i < MAX_PAGES; i++)
-		w.o.lost_page[i] |= w.set.home[i] == one || w.set.home[i] == other;
+		w.o.lost_page[i] |= (w.set.home[i] == one && oracle_wrote(other, i)) ||
+				    (w.set.home[i] == other && oracle_wrote(one, i));
 	w.parted++;
 	w.loss = true;
 }

@@ -390,6 +390,10 @@ PROG(chain_r, STORE(1, 1, 1), RELEASE, STORE(1, 1, 2), RELEASE, STORE(1, 1, 3), 
 	STORE(0, 0, 1), BARRIER(0, 2));
 PROG(chain_v, LOAD(0, 0, 0), BARRIER(0, 2), LOAD(0, 0, 1));
 
+/* A home loses a node that reads its page, and a third node writes it, then gives the reader a lock. */
+PROG(part_w, HEAR(0), LOCK(0), STORE(0, 0, 1), UNLOCK(0), TELL(1));
+PROG(part_r, LOAD(0, 0, 0), TELL(0), HEAR(1), LOCK(0), LOAD(0, 0, 1), UNLOCK(0));
+
 const struct litmus litmus_list[] = {
 	{ "L1", 3, 2, { A, B }, 0, { l1_a, l1_b }, NULL },
 	{ "L2", 3, 2, { A, B }, 0, { l2_a, l2_b }, NULL },
@@ -509,6 +513,7 @@ const struct litmus litmus_list[] = {
 	{ "part-queue", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_ERRORS, { part_l, part_l, part_l, crash_k }, NULL, REACH_ASUNDER },
 	{ "part-try", 4, 4, { A, B, C, D }, LITMUS_PART | LITMUS_ERRORS, { part_t, part_t, part_t, part_t }, NULL,
 	  REACH_ASUNDER | REACH_TRIED | REACH_REFUSED },
+	{ "part-told", 3, 2, { B, C }, LITMUS_PART | LITMUS_ERRORS, { part_w, part_r }, NULL },
 	{ "part-pages", 3, 4, { A, A, B, C }, LITMUS_PART | LITMUS_ERRORS, { part_p, part_p, part_p, part_p }, NULL, REACH_ASUNDER },
 	{ "part-kill", 3, 4, { A, B, B, C }, LITMUS_PART | LITMUS_KILL | LITMUS_ERRORS, { part_l, part_t, part_l, part_l }, NULL,
 	  REACH_ASUNDER },

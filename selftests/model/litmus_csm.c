@@ -29,7 +29,7 @@ static const char * const as_sc[] = { "L1", "L3", "L8small", "L12", "L23", "L34"
 /* With notices=lazy those in which it matters who has copies, who has been told, and that a lock goes on without a release. */
 static const char * const as_lazy[] = {
 	"L1", "L8", "L9", "L10", "L11", "L14", "L16", "L17", "L28", "L30", "L37", "mix", "crash-lock", "crash-all", "around", "L18", "L38", "L39",
-	"drop", "turns", "upg", "crash-only", "L25", "L25halves", "slot",
+	"drop", "turns", "upg", "crash-only", "L25", "L25halves", "slot", "part-told", "part-pages",
 };
 
 /* And with home=migrate. */
@@ -308,8 +308,11 @@ static bool applies(const struct policy *p, const struct litmus *l)
 	/* No pages are fetched ahead, and litmus_sc.c loses nodes. */
 	if (p->flags & LITMUS_SC && (l->flags & LITMUS_CRASH || has(l, OP_AHEAD) || has(l, OP_AROUND)))
 		return false;
-	/* Locks go between nodes as they do there, and of pages of two nodes that are apart little is promised. */
-	if (l->flags & LITMUS_PART)
+	/*
+	 * Locks go between nodes as they do there, and of pages of two nodes that are apart little is promised where a release
+	 * tells, or homes move.
+	 */
+	if (l->flags & LITMUS_PART && p->flags != (LITMUS_CSM | LITMUS_LAZY))
 		return false;
 	/* What hlrc does not promise. */
 	return p->flags & (LITMUS_CSM | LITMUS_SC) || strncmp(l->name, "L39", 3);

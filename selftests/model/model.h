@@ -624,6 +624,7 @@ bool lose_enabled(const struct node *n, u32 node);
 void lose_step(struct node *n, u32 node);
 
 /* oracle.c */
+bool oracle_wrote(u32 node, u32 p);
 void oracle_store(struct thread *t, u32 p, u32 byte, s8 value);
 void oracle_load(struct thread *t, u32 p, u32 byte, s8 value);
 void clock_join(struct clock *to, const struct clock *from);

@@ -28,11 +28,23 @@ static bool before(const struct write *a, const struct clock *b)
 	return b->at[a->thread] >= a->at;
 }
 
+bool oracle_wrote(u32 node, u32 p)
+{
+	u32 byte, i;
+
+	for (byte = 0; byte < DSM_PAGE_BYTES; byte++)
+		for (i = 0; i < w.o.writes[p][byte]; i++)
+			if (w.thread[w.o.write[p][byte][i].thread].node == node)
+				return true;
+	return false;
+}
+
 void oracle_store(struct thread *t, u32 p, u32 byte, s8 value)
 {
 	u16 *n = &w.o.writes[p][byte];
 	u32 i;
 
+	w.o.lost_page[p] |= is_cut(&w.node[t->node], w.set.home[p]);
 	if (*n == MAX_WRITES)
 		fail("model: too many stores");
 	for (i = 0; i < *n && !w.o.raced; i++)

@@ -91,17 +91,45 @@ static void lazy_notices_go_with_a_lock(void **state)
 	assert_int_equal(world_lock(C, key, 2), 0);
 	assert_int_equal(state_of(C, 0), DSM_PAGE_INV);
 	assert_int_equal(world_load(C, 0, 0), 1);
+	assert_int_equal(world_unlock(C, key, 2), 0);
 	/* A page that nobody else has is in no interval. */
 	world_store(B, 3, 0, 1);
 	assert_int_equal(state_of(B, 3), DSM_PAGE_EX);
 	assert_int_equal(world_release(B), 0);
 	assert_int_equal(world_engine(B)->stats.intervals, 1);
-	/* Nor is one whose home alone has it, as soon as who was told has dropped it. */
+	/* Nor is one whose home alone has it, as soon as who had a copy has dropped it. */
 	world_load(C, 1, 0);
 	world_store(B, 1, 0, 1);
 	assert_int_equal(world_release(B), 0);
 	assert_int_equal(world_engine(B)->stats.intervals, 2);
+	assert_int_equal(world_lock(B, key, 1), 0);
+	assert_int_equal(world_unlock(B, key, 1), 0);
+	assert_int_equal(world_lock(C, key, 2), 0);
+	world_acquire(C);
+	world_run();
+	assert_int_equal(sharers(1), 0);
+	world_store(B, 1, 0, 2);
+	assert_int_equal(world_release(B), 0);
+	assert_int_equal(world_engine(B)->stats.intervals, 2);
+}
+
+static void lazy_notices_name_a_lost_node_once_more(void **state)
+{
+	u16 i;
+
+	for (i = 0; i < 3; i++)
+		w.node[i].space.policy.notices = DSM_NOTICES_LAZY;
+	world_load(C, 1, 0);
+	world_lose(C);
+	world_run();
 	assert_int_equal(sharers(1), 1u << C);
+	world_store(B, 1, 0, 1);
+	assert_int_equal(state_of(B, 1), DSM_PAGE_HOMEW);
+	assert_int_equal(world_release(B), 0);
+	assert_int_equal(world_engine(B)->stats.intervals, 1);
+	assert_int_equal(sharers(1), 0);
+	world_store(B, 1, 0, 2);
+	assert_int_equal(state_of(B, 1), DSM_PAGE_HX);
 }
 
 static void many_pages_are_told_of_in_one_message(void **state)
@@ -570,6 +598,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_release_waits_until_all_copies_are_told_of),
 		T(lazy_notices_go_with_a_lock),
+		T(lazy_notices_name_a_lost_node_once_more),
 		T(many_pages_are_told_of_in_one_message),
 		T(a_fetch_that_had_to_wait_is_answered_briefly),
 		T(a_page_is_in_the_inbox_once),
