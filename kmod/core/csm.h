@@ -67,12 +67,13 @@ void dsm_csm_shared(struct dsm_engine *e, struct dsm_page *p, bool pinned, struc
 /* Who may have a copy, as an acknowledgement tells it. */
 u64 dsm_csm_sharers(const struct dsm_engine *e, const struct dsm_page *p);
 /*
- * At the home: a version of @p is about to name all who may have a copy. Who is lost has only older ones, and gets no other; so
- * it need not be named again.
+ * At the home, with lazy notices: a version of @p is about to name all who may have a copy. Who is lost has only older ones, and
+ * gets no other; so it need not be named again.
  */
 static inline void dsm_csm_told(const struct dsm_engine *e, struct dsm_page *p)
 {
-	p->sharers &= e->alive;
+	if (!dsm_policy_tells(&p->space->policy))
+		p->sharers &= e->alive;
 }
 
 /* Each fetch that waits for @p is answered in a step of its own. */
