@@ -398,8 +398,8 @@ int dsm_csm_on_home_message(struct dsm_engine *e, u16 from, const struct dsm_wir
  * @acts: actions
  *
  * With an exclusive copy goes what it released: nobody may read the home's older bytes in its place. But one that was
- * given back before is not. Where the two have lost each other only, it goes on reading what it has: who tells it itself
- * cannot be told for it, but a third node brings it an interval (mutant M172).
+ * given back before is not. Who is lost here may live, and read what it has: with lazy notices the next version names it once
+ * more, and it hears of that from others (dsm_csm_told(); mutant M172).
  *
  * Context: engine lock held.
  */
@@ -416,7 +416,6 @@ void dsm_csm_home_peer_lost(struct dsm_engine *e, struct dsm_page *p, u16 node,
 	}
 	if (owned && p->sharers == bit(node))
 		lose(e, p, acts);
-	/* With lazy notices it is named once more: dsm_csm_told(). */
 	if (owned || dsm_policy_tells(&p->space->policy))
 		p->sharers &= ~bit(node);
 }

@@ -234,8 +234,7 @@ int dsm_move_take(struct dsm_engine *e, struct dsm_page *p, u64 ver, struct dsm_
 	p->ver = ver;
 	p->need = min(p->need, ver);
 	if (dsm_page_is_csm(p))
-		p->sharers = le64_to_cpu(moved.sharers) & ~(1ull << e->self) &
-			     (dsm_policy_tells(&p->space->policy) ? e->alive : ~0ull);
+		p->sharers = le64_to_cpu(moved.sharers) & e->alive & ~(1ull << e->self);
 	p->nacks = moved.moves;
 	p->xid = 0;
 	p->flags &= ~(DSM_PF_DISCARD | DSM_PF_LOOSE | DSM_PF_HOMED | DSM_PF_STREAK);

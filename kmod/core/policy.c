@@ -12,28 +12,29 @@
 
 static const char * const consistencies[] = { "hlrc", "sc", "cashmere" };
 
-/* Settings that are one of a few words; the word's place is the value. */
+/* Settings that are one of a few words; the word's place is the value. @unsaid: the first one is the usual, and goes without saying. */
 static const struct choice {
 	const char *key;
 	u32 offset;
 	const char *words[4];
 	const char *use;
+	bool unsaid;
 } choices[] = {
 	{ "fetch", offsetof(struct dsm_policy, fetch), { "nocopy", "copy", "read" },
-	  "nocopy, copy or read" },
+	  "nocopy, copy or read", false },
 	{ "diffpath", offsetof(struct dsm_policy, diffpath), { "auto", "msg", "write" },
-	  "auto, msg or write" },
-	{ "grain", offsetof(struct dsm_policy, grain_log2), { "1", NULL, "4", "8" }, "1, 4 or 8" },
-	{ "metadata", offsetof(struct dsm_policy, metadata), { "msg", "rdma" }, "msg or rdma" },
-	{ "notices", offsetof(struct dsm_policy, notices), { "eager", "lazy" }, "eager or lazy" },
-	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma" },
-	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array" },
-	{ "bcast", offsetof(struct dsm_policy, bcast), { "off", "adaptive" }, "off or adaptive" },
-	{ "predict", offsetof(struct dsm_policy, predict), { "off", "on" }, "on or off" },
+	  "auto, msg or write", false },
+	{ "grain", offsetof(struct dsm_policy, grain_log2), { "1", NULL, "4", "8" }, "1, 4 or 8", false },
+	{ "metadata", offsetof(struct dsm_policy, metadata), { "msg", "rdma" }, "msg or rdma", true },
+	{ "notices", offsetof(struct dsm_policy, notices), { "eager", "lazy" }, "eager or lazy", true },
+	{ "sync", offsetof(struct dsm_policy, sync), { "msg", "rdma" }, "msg or rdma", false },
+	{ "algo", offsetof(struct dsm_policy, algo), { "queue", "array" }, "queue or array", false },
+	{ "bcast", offsetof(struct dsm_policy, bcast), { "off", "adaptive" }, "off or adaptive", true },
+	{ "predict", offsetof(struct dsm_policy, predict), { "off", "on" }, "on or off", true },
 	{ "around", offsetof(struct dsm_policy, around), { "off", "on", "again" },
-	  "on, off or again" },
-	{ "level", offsetof(struct dsm_policy, level), { "2", "1" }, "2 or 1" },
-	{ "merge", offsetof(struct dsm_policy, merge), { "fault", "live" }, "fault or live" },
+	  "on, off or again", false },
+	{ "level", offsetof(struct dsm_policy, level), { "2", "1" }, "2 or 1", true },
+	{ "merge", offsetof(struct dsm_policy, merge), { "fault", "live" }, "fault or live", true },
 };
 
 #define KNOWN_KEYS \
@@ -435,13 +436,7 @@ void dsm_policy_format(const struct dsm_policy *p, char *out, u32 bytes)
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",diff=pipe:%u:%u",
 			       p->pipe_bytes, p->pipe_depth);
 	for (i = 0; i < ARRAY_SIZE(choices); i++) {
-		/* Said only where it is not the usual. */
-		if ((choices[i].offset == offsetof(struct dsm_policy, metadata) && !p->metadata) ||
-		    (choices[i].offset == offsetof(struct dsm_policy, notices) && !p->notices) ||
-		    (choices[i].offset == offsetof(struct dsm_policy, bcast) && !p->bcast) ||
-		    (choices[i].offset == offsetof(struct dsm_policy, predict) && !p->predict) ||
-		    (choices[i].offset == offsetof(struct dsm_policy, level) && !p->level) ||
-		    (choices[i].offset == offsetof(struct dsm_policy, merge) && !p->merge))
+		if (choices[i].unsaid && !*((const u8 *)p + choices[i].offset))
 			continue;
 		at += snprintf(out + min(at, bytes), bytes - min(at, bytes), ",%s=%s",
 			       choices[i].key,

@@ -9,7 +9,8 @@ import random
 
 import presets
 from moves import meet
-from scene import actors, expect, join_ranks, region, region_agrees, start_ranks, sums, sums_agree, sums_at_rest
+from scene import (actors, expect, join_ranks, promises, region, region_agrees, start_ranks, sums, sums_agree,
+                   sums_at_rest)
 
 PAGE = 4096
 SECONDS_PER_ROUND = 6.0	# of all tests together, at the very most
@@ -61,7 +62,7 @@ class Litmus:
         settings = presets.check_says(c, self.preset)
         before = sums_at_rest(c)
         with region(c, "512M", *presets.words_of(self.preset)) as name:
-            jobs = start_ranks(c, ["litmus", name, presets.promises(settings), self.rounds, seed])
+            jobs = start_ranks(c, ["litmus", name, promises(settings), self.rounds, seed])
             join_ranks(c, jobs, timeout)
             region_agrees(c, name)
         for line in jobs[0].out.splitlines():

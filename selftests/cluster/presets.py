@@ -11,7 +11,7 @@ import loss
 import pairs
 import work
 from moves import meet
-from scene import (SIGBUS, actors, bound, counters, expect, peer, policy_of, region, region_agrees, status, sums_agree,
+from scene import (SIGBUS, actors, bound, counters, expect, peer, policy_of, promises, region, region_agrees, status, sums_agree,
                    sums_at_rest, until)
 from vm import clock
 
@@ -40,11 +40,6 @@ PRESETS = {name: USUAL | dict(zip(SETTINGS, words.split())) for name, words in {
 ROUNDS = 10		# more than a home needs to see that another node alone writes
 PACKED = 64		# pages of a release whose messages are counted
 PACK_ENOUGH = 24	# fewer messages than that, others' included, only if diffs were packed
-
-
-def promises(settings):
-    """The consistency whose promises hold: where notices are lazy a release has told nobody, as with hlrc."""
-    return "hlrc" if settings["notices"] == "lazy" else settings["consistency"]
 
 
 def words_of(preset):

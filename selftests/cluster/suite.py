@@ -8,7 +8,7 @@ import queues
 import rsync
 import waits
 import work
-from scene import under
+from scene import promises, under
 
 DISK_BYTES = 8 << 20	# direct.c's
 
@@ -36,7 +36,7 @@ def tests_of(preset):
     """Those for its kind of locks, and those for all."""
     settings = presets.PRESETS[preset]
     # With eager notices an unlock waits, for which io_uring takes a thread of its own: the program counts threads.
-    odd = (work.a_thread_computes_while_a_lock_comes,) if presets.promises(settings) == "cashmere" else ()
+    odd = (work.a_thread_computes_while_a_lock_comes,) if promises(settings) == "cashmere" else ()
     calls = rdma_lock_calls if settings["sync"] == "rdma" else work.lock_calls
     published = () if settings["consistency"] == "sc" else (plain.published,)
     return (calls, *published, *(test for test in TESTS if test not in odd))

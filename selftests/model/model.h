@@ -141,8 +141,8 @@ struct op {
 #define LITMUS_GOES 0x4000000u		/* at the end the region is removed */
 #define LITMUS_PART 0x8000000u		/* two nodes may lose each other at any point, and be reached by the others */
 #define LITMUS_PARTS 0x10000000u	/* with LITMUS_PART: twice, and both times not the manager of lock 0 */
-#define LITMUS_LAZY 0x40000000u		/* with LITMUS_CSM: notices=lazy */
 #define LITMUS_PULLED 0x20000000u	/* with LITMUS_CRASH: only who is just asked for what it knows */
+#define LITMUS_LAZY 0x40000000u		/* with LITMUS_CSM: notices=lazy */
 #define LITMUS_FAIR 0x1000u		/* ends only if the scheduler is fair, and by chance: most runs have to; with LITMUS_WALK_ONLY */
 
 /* What a program is about and has to happen in some of its walks: if it never does, that the program passes says nothing. */

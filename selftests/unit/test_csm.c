@@ -70,13 +70,19 @@ static void a_release_waits_until_all_copies_are_told_of(void **state)
 	assert_int_equal(world_engine(B)->log_records, 0);
 }
 
-static void lazy_notices_go_with_a_lock(void **state)
+static void be_lazy(void)
 {
-	u64 key = world_key(DSM_MSG_LOCK_REQ, A, 0);
 	u16 i;
 
 	for (i = 0; i < 3; i++)
 		w.node[i].space.policy.notices = DSM_NOTICES_LAZY;
+}
+
+static void lazy_notices_go_with_a_lock(void **state)
+{
+	u64 key = world_key(DSM_MSG_LOCK_REQ, A, 0);
+
+	be_lazy();
 	share(0);
 	w.held[DSM_MSG_CSM_NOTICE] = true;
 	assert_int_equal(world_lock(B, key, 1), 0);
@@ -115,10 +121,7 @@ static void lazy_notices_go_with_a_lock(void **state)
 
 static void lazy_notices_name_a_lost_node_once_more(void **state)
 {
-	u16 i;
-
-	for (i = 0; i < 3; i++)
-		w.node[i].space.policy.notices = DSM_NOTICES_LAZY;
+	be_lazy();
 	world_load(C, 1, 0);
 	world_lose(C);
 	world_run();
